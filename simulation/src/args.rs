@@ -2,15 +2,15 @@
 
 use std::{fmt, time::Duration};
 
-use simulation::Options;
+use simulation::{Options, Topic};
 
 use crate::batch::Batch;
 
 pub(crate) const USAGE: &str = "\
 usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [--tcp] [--tracking]
-                           [--periods | --elections | --guarded]
+                           [--periods | --elections | --guarded | --leases]
        palisade-simulation --seed N [--trace] [--tcp] [--tracking]
-                           [--periods | --elections | --guarded]
+                           [--periods | --elections | --guarded | --leases]
 
   --seeds N    so many seeds (default 1000)
   --secs S     as many as fit into so many seconds
@@ -22,7 +22,8 @@ usage: palisade-simulation [--seeds N | --secs S] [--from SEED] [--threads T] [-
   --tracking   clients are told at once that their keys were taken away
   --periods    three hosts that are triggered once a minute, for one run of a job in each
   --elections  candidates for one election, and processes that follow which of them leads
-  --guarded    scripts that a server executes only while a lock is held";
+  --guarded    scripts that a server executes only while a lock is held
+  --leases     clients whose longest leases differ, and servers that lose their data";
 
 pub(crate) enum Task {
     One { seed: u64, options: Options },
@@ -50,9 +51,6 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Prob
             "--trace" => options.trace = true,
             "--tcp" => options.tcp = true,
             "--tracking" => options.tracking = true,
-            "--periods" => options.periods = true,
-            "--elections" => options.elections = true,
-            "--guarded" => options.guarded = true,
             "--seeds" => batch.seeds = Some(number(&arg, args.next())?),
             "--secs" => {
                 batch.limit = Some(Duration::from_secs(number(&arg, args.next())?));
@@ -63,7 +61,10 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Task, Prob
                 let threads = number(&arg, args.next())?;
                 batch.threads = usize::try_from(threads.max(1)).unwrap_or(1);
             }
-            _ => return Err(Problem(format!("what is {arg:?}?"))),
+            _ => match Topic::NAMED.iter().find(|(_, name)| *name == arg) {
+                Some((topic, _)) => options.topic = *topic,
+                None => return Err(Problem(format!("what is {arg:?}?"))),
+            },
         }
     }
     Ok(match seed {

@@ -55,7 +55,8 @@ impl Caller {
             self.lane.section.number += 1;
             return self.lane.take_turn(latches, &turn).await;
         }
-        let (choice, mut intent) = intent::draw(&mut self.random, &self.stage.plan, calm);
+        let process = usize::try_from(self.lane.section.worker.place).unwrap_or(0);
+        let (choice, mut intent) = intent::draw(&mut self.random, &self.stage.plan, process, calm);
         self.lane.section.number += 1;
         intent.parks = intent.parks.filter(|_| self.may_park());
         let choice = usize::try_from(choice % self.targets.len() as u64).unwrap_or(0);

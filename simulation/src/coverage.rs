@@ -59,7 +59,7 @@ pub(crate) fn told_by(event: &Event, at: Time) -> Option<&'static str> {
 }
 
 /// What must be seen.
-pub const SOMETIMES: [&str; 96] = [
+pub(crate) const SOMETIMES: [&str; 96] = [
     "downgraded",
     "fault: request lost",
     "fault: answer lost",
@@ -159,7 +159,7 @@ pub const SOMETIMES: [&str; 96] = [
 ];
 
 /// What must be seen of runs about elections.
-pub const OF_ELECTIONS: [&str; 21] = [
+pub(crate) const OF_ELECTIONS: [&str; 21] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: request duplicated",
@@ -184,7 +184,7 @@ pub const OF_ELECTIONS: [&str; 21] = [
 ];
 
 /// What must be seen of runs about guarded scripts.
-pub const OF_GUARDED: [&str; 15] = [
+pub(crate) const OF_GUARDED: [&str; 15] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: request delayed",
@@ -202,8 +202,18 @@ pub const OF_GUARDED: [&str; 15] = [
     "line: written or not",
 ];
 
+/// What must be seen of runs about clients whose longest leases differ.
+pub(crate) const OF_LEASES: [&str; 6] = [
+    "fault: crash with amnesia",
+    "fault: flush",
+    "grant: RedLock",
+    "looked before it asked",
+    "lost: expired",
+    "newcomer",
+];
+
 /// What must be seen of runs about periods.
-pub const OF_PERIODS: [&str; 36] = [
+pub(crate) const OF_PERIODS: [&str; 36] = [
     "fault: request lost",
     "fault: answer lost",
     "fault: answer delayed",

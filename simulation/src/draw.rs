@@ -220,6 +220,8 @@ impl ProcessPlan {
         Self {
             lanes: u32::try_from(lanes).unwrap_or(1),
             beat_us: if is_in_step { 2 * MS + random.below(30 * MS) } else { 0 },
+            max_lease_ms: None,
+            examines: false,
             begins_us: if is_newcomer { random.below(5 * SECOND) } else { 0 },
             clock_us: random.below(1_000_000 * SECOND),
             wall_clock_us: wall_clock(random),

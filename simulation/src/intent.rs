@@ -7,17 +7,27 @@ use palisade::Lease;
 use workload::{Ending, Intent};
 
 use crate::{
-    guarded, handover,
+    event::ProcessId,
+    guarded, handover, leases,
     plan::{About, Leases, Plan},
 };
 
 /// The number of a target, and what to do with it. In the calm no caller is impatient, and each
 /// leaves what it has as it should.
-pub(crate) fn draw(random: &mut Random, plan: &Plan, calm: bool) -> (u64, Intent) {
+pub(crate) fn draw(
+    random: &mut Random,
+    plan: &Plan,
+    process: ProcessId,
+    calm: bool,
+) -> (u64, Intent) {
     let target = random.draw();
     let intent = anything(random, &plan.leases, calm);
     let intent = match plan.about {
         About::LostData if !calm => held_for_long(random, intent, &plan.leases),
+        About::Leases if !calm => {
+            leases::as_long_as_possible(random, intent, plan.longest_lease_ms(process))
+        }
+        About::Leases => Intent { lease: Lease::Watchdog, ..intent },
         About::Rights if !calm => renewed_for_long(random, intent, &plan.leases),
         // A semaphore is not entered again by its owners.
         About::Permits => Intent { as_owner: false, ..intent },

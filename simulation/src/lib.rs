@@ -7,7 +7,7 @@
 //! The parts, each using only those before it: `event`, `plan` (what a run is to be), `semaphores` (permits),
 //! `latches`, `targets` (the locks), `storm`, `latecomers`, `rights`, `queueing` and `handover` (runs about one thing
 //! alone), `failover` (replicas that are promoted), `draw` (what a seed decides), `periods` (jobs that are due once a
-//! minute), `guarded` (scripts that a server executes only while a lock is held), `world` (time and what happens
+//! minute), `guarded` (scripts that a server executes only while a lock is held), `leases` (clients whose longest leases differ), `topic` (which of these), `world` (time and what happens
 //! next), `clock`, `coverage` (what was seen) and `log` (what is told), `frame` (what requests say), `nodes` (the
 //! servers), `network`, `stream`, `memory` (what is guarded), `waiting` (what waits), `stage` (what all share),
 //! `observer` (what is made of the callers' steps), `intent`, `nonsense`, `caller` and `host` (callers without a
@@ -30,6 +30,7 @@ mod host;
 mod intent;
 mod latches;
 mod latecomers;
+mod leases;
 mod log;
 mod memory;
 mod network;
@@ -48,8 +49,10 @@ mod stage;
 mod storm;
 mod stream;
 mod targets;
+mod topic;
 mod waiting;
 mod world;
 
-pub use coverage::{Coverage, OF_ELECTIONS, OF_GUARDED, OF_PERIODS, SOMETIMES};
+pub use coverage::Coverage;
 pub use run::{Options, Outcome, run};
+pub use topic::Topic;

@@ -6,7 +6,7 @@ mod batch;
 
 use std::process::ExitCode;
 
-use simulation::{Options, run};
+use simulation::{Options, Topic, run};
 
 use crate::args::Task;
 
@@ -47,16 +47,12 @@ fn many(batch: &batch::Batch) -> ExitCode {
     if let Some((seed, _)) = report.failed.first_key_value() {
         let tcp = if batch.options.tcp { " --tcp" } else { "" };
         let tracking = if batch.options.tracking { " --tracking" } else { "" };
-        let periods = if batch.options.periods { " --periods" } else { "" };
-        let elections = if batch.options.elections { " --elections" } else { "" };
-        let guarded = if batch.options.guarded { " --guarded" } else { "" };
-        let of = [tcp, tracking, periods, elections, guarded].concat();
-        println!("to see it again: cargo xtask sim --seed {seed} --trace{of}");
+        let topic = Topic::NAMED.iter().find(|(topic, _)| *topic == batch.options.topic);
+        let topic = topic.map(|(_, name)| format!(" {name}")).unwrap_or_default();
+        println!("to see it again: cargo xtask sim --seed {seed} --trace{tcp}{tracking}{topic}");
     }
     // A few seeds need not have seen anything.
-    let Options { periods, elections, guarded, .. } = batch.options;
-    let is_special = periods || elections || guarded;
-    let enough = if is_special { ENOUGH_OF_SPECIAL } else { ENOUGH };
+    let enough = if batch.options.topic == Topic::Any { ENOUGH } else { ENOUGH_OF_SPECIAL };
     let blind = report.seeds >= enough && !unseen.is_empty();
     if blind {
         println!("never seen: {}", unseen.join(", "));

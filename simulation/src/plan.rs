@@ -64,6 +64,8 @@ pub(crate) enum About {
     },
     /// What is written by scripts that a server executes only while a lock is held.
     Guarded,
+    /// Clients whose longest leases differ, and servers that lose their data.
+    Leases,
     /// How one lock, by its name, passes from one caller to the next.
     Handover {
         lock: &'static str,
@@ -102,6 +104,12 @@ impl Plan {
     /// seconds, whatever they hear.
     pub(crate) fn settling_us(&self) -> u64 {
         2 * MS * self.leases.max_ms + 20 * SECOND
+    }
+
+    /// The longest lease of a process' clients.
+    pub(crate) fn longest_lease_ms(&self, process: ProcessId) -> u64 {
+        let own = self.processes.get(process).and_then(|process| process.max_lease_ms);
+        own.unwrap_or(self.leases.max_ms)
     }
 
     /// How many servers make a quorum.
@@ -206,6 +214,10 @@ pub(crate) struct ProcessPlan {
     pub(crate) lanes: u32,
     /// If not 0, its lanes ask for locks only at times that are multiples of this.
     pub(crate) beat_us: u64,
+    /// The longest lease of its clients, where they give no word for all clients of their servers.
+    pub(crate) max_lease_ms: Option<u64>,
+    /// Whether its clients look at their servers before they ask for anything.
+    pub(crate) examines: bool,
     /// When it is started: a latecomer knows nothing of what was before.
     pub(crate) begins_us: u64,
     pub(crate) clock_us: u64,
@@ -259,7 +271,9 @@ pub(crate) struct Leases {
 impl Leases {
     /// For how long a server that was started keeps out of votes at most: the greatest D of any process.
     pub(crate) fn quarantine_ms(&self) -> u64 {
-        self.max_ms * 101 / 100 + 1_000 + self.clock_skew_ms + self.lag_ms
+        let greatest = self.max_ms * 101 / 100 + 1_000 + self.clock_skew_ms + self.lag_ms;
+        // Where one is known by its class alone, it is up to a quarter more.
+        if self.max_ms < 60_000 { greatest } else { greatest + greatest / 4 }
     }
 }
 

@@ -46,7 +46,13 @@ pub(crate) async fn run(stage: Arc<Stage>, id: ProcessId, plan: ProcessPlan) {
     let process = SimulatedProcess::new(late, watchdog, seed);
     stage.names().insert(id, process.uuid());
     let problem = match clients(&stage, id, &process, &clock) {
-        Ok(clients) => work(&stage, worker, &plan, &clock, &clients).await,
+        Ok(clients) => {
+            if plan.examines {
+                stage.log.saw("looked before it asked");
+                join_all(clients.iter().map(Client::health)).await;
+            }
+            work(&stage, worker, &plan, &clock, &clients).await
+        }
         Err(error) => Some(error.to_string()),
     };
     stage.log.record(Event::WorkerEnded { worker, problem });
@@ -128,9 +134,12 @@ fn clients(
             About::Periods { .. } => builder.name(&format!("host-{id}")),
             _ => builder,
         };
+        let builder = match stage.plan.processes.get(id).and_then(|it| it.max_lease_ms) {
+            Some(own_ms) => builder.max_lease(Duration::from_millis(own_ms)),
+            None => builder.fleet_max_lease(Duration::from_millis(leases.max_ms)),
+        };
         builder
             .simulated(process)
-            .fleet_max_lease(Duration::from_millis(leases.max_ms))
             .watchdog_lease(Duration::from_millis(leases.watchdog_ms))
             .clock_skew(Duration::from_millis(leases.clock_skew_ms))
             .failover_lag(lag)

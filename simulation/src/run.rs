@@ -14,7 +14,7 @@ use palisade::Quarantine;
 use tokio::task::JoinHandle;
 
 use crate::{
-    coverage::{Coverage, OF_ELECTIONS, OF_GUARDED, OF_PERIODS, SOMETIMES},
+    coverage::Coverage,
     event::{Event, ProcessId},
     faults::{Damage, worker},
     guarded,
@@ -25,6 +25,7 @@ use crate::{
     process, semaphores,
     stage::{Signal, Stage},
     targets,
+    topic::Topic,
     waiting::Waiting,
     world::World,
 };
@@ -39,25 +40,15 @@ pub struct Options {
     pub tcp: bool,
     /// Whether clients are told at once that their keys were taken away.
     pub tracking: bool,
-    /// Whether it is about jobs that are due once a minute, and nothing else.
-    pub periods: bool,
-    /// Whether it is about elections, and nothing else.
-    pub elections: bool,
-    /// Whether it is about guarded scripts, and nothing else.
-    pub guarded: bool,
+    /// What it is about.
+    pub topic: Topic,
 }
 
 impl Options {
     /// What must be seen in many runs. Of a stream of bytes it is not known what it says.
     #[must_use]
     pub const fn sometimes(&self) -> &'static [&'static str] {
-        match self {
-            Self { tcp: true, .. } => &[],
-            Self { periods: true, .. } => &OF_PERIODS,
-            Self { elections: true, .. } => &OF_ELECTIONS,
-            Self { guarded: true, .. } => &OF_GUARDED,
-            _ => &SOMETIMES,
-        }
+        if self.tcp { &[] } else { self.topic.sometimes() }
     }
 }
 
@@ -89,12 +80,7 @@ pub struct Outcome {
 /// The runtime cannot be made.
 #[must_use]
 pub fn run(seed: u64, options: &Options) -> Outcome {
-    let mut plan = match options {
-        Options { periods: true, .. } => Plan::of_periods(seed),
-        Options { elections: true, .. } => Plan::of_elections(seed),
-        Options { guarded: true, .. } => Plan::of_guarded(seed),
-        _ => Plan::of(seed),
-    };
+    let mut plan = options.topic.plan(seed);
     plan.tracking = options.tracking;
     if options.tcp {
         plan.promote_nobody();
@@ -217,6 +203,7 @@ fn say_what_it_is_about(plan: &Plan, log: &Log) {
         About::Periods { .. } => log.saw("periods"),
         About::Elections { .. } => log.saw("elections"),
         About::Guarded => log.saw("guarded scripts"),
+        About::Leases => log.saw("longest leases that differ"),
         About::Handover { .. } => log.saw("passed on again and again"),
     }
 }

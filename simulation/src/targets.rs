@@ -140,7 +140,7 @@ fn locks(user: UserId, plan: &Plan) -> Vec<Named> {
     match plan.about {
         About::Everything => LOCKS.to_vec(),
         About::Tokens => only("fenced-red"),
-        About::LostData => only("red"),
+        About::LostData | About::Leases => only("red"),
         About::Guarded => only(guarded::LOCK),
         About::Handover { lock, .. } => only(lock),
         // No two users have a lock in common: what the one may not release would keep the other waiting.

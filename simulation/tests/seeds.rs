@@ -2,7 +2,7 @@
 //! them keep every promise. Many more are run by `cargo xtask sim`.
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use simulation::{Options, Outcome, run};
+use simulation::{Options, Outcome, Topic, run};
 
 fn traced(seed: u64) -> Outcome {
     let mut options = Options::default();
@@ -57,7 +57,7 @@ fn hosts_with_a_schedule_run_their_job_once_a_minute() {
     let (mut done, mut not_due) = (0, 0);
     for seed in 0..12_u64 {
         let mut options = Options::default();
-        options.periods = true;
+        options.topic = Topic::Periods;
         options.tcp = seed.is_multiple_of(3);
         let outcome = run(seed, &options);
         assert!(outcome.violations.is_empty(), "seed {seed}: {:#?}", outcome.violations);

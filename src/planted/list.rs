@@ -17,7 +17,7 @@
 //!   that is none of those.
 //! - `simulation("I1", 144)`: the check that fails first, and after how many seeds in one run.
 //!   `periods("I15", 3)`: the same where it is about jobs that run once for a period, `guarded("I17", 2)` about
-//!   guarded scripts.
+//!   guarded scripts, `leases("I1", 7)` about clients whose longest leases differ.
 //!   `test("rw::waiting")`: the tests with this in their name. `chaos_blocking("kept", 20)`: real
 //!   servers and processes that block their runtimes, the check, and after how many seconds.
 
@@ -104,7 +104,7 @@ macro_rules! every_bug {
             RunNotCompared = "run-not-compared": "The mark of another run passes for that of a promoted replica."
                 breaks ["no-forgetful-vote"], found by simulation("I1", 829);
             MarkTakenUnraised = "mark-taken-unraised": "After a look that only reads, votes are asked for by a mark that tells a lesser wait than the client's."
-                breaks ["mark-adds-waiting"], found by test("quarantine::lengths::others_wait_for_a_program");
+                breaks ["mark-adds-waiting"], found by leases("I1", 113);
             RefusedRaises = "refused-raises": "A client that is refused for its leases has all others wait as long as those."
                 breaks [], found by test("quarantine::markers::client_with_longer_leases");
             MissingNotRewritten = "missing-not-rewritten": "A hold that a promoted replica lacks is lost."

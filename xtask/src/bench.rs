@@ -18,7 +18,7 @@ pub(crate) fn run(without_peers: bool, args: &[String]) -> ExitCode {
     let peers = wanted.iter().filter(|peer| peer.is_built());
     let peers = peers.flat_map(|peer| ["--peer".into(), peer.as_argument()]);
     let args: Vec<_> = peers.chain(args.iter().cloned()).collect();
-    cargo::run_program("palisade-benches", &args)
+    cargo::run(&["run", "--release", "--package", "palisade-benches", "--"], &args)
 }
 
 /// A peer that palisade is measured beside.

@@ -109,6 +109,9 @@ enum Chore {
         /// Does not build the peers that palisade is measured beside; stands before all else.
         #[arg(long)]
         no_peers: bool,
+        /// Only sees that it runs: built as the other programs are, and without peers.
+        #[arg(long)]
+        tried: bool,
         /// Passed to the program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
@@ -161,7 +164,8 @@ fn main() -> ExitCode {
         Chore::Dist => failed("the tool needs Linux".into()),
         Chore::Man { dir } => cargo::run(&MAN, &[dir]),
         Chore::Interop { require: _, args } => interop::run(&args),
-        Chore::Bench { no_peers, args } => bench::run(no_peers, &args),
+        Chore::Bench { tried: true, args, .. } => cargo::run_program("palisade-benches", &args),
+        Chore::Bench { no_peers, args, .. } => bench::run(no_peers, &args),
     }
 }
 
@@ -188,7 +192,7 @@ const MAN: [&str; 6] = ["run", "--quiet", "--package=palisade-cli", "--example",
 /// The unit tests called `orders`, in a build of their own: what else is tested knows no shuttle.
 const SHUTTLE: [&str; 7] = [
     "test",
-    "--package=palisade",
+    "--package=palisade-lock",
     "--lib",
     "--all-features",
     "--target-dir=target/shuttle",

@@ -20,12 +20,8 @@ pub(crate) struct PlantedBug {
 /// What looks for a bug, and finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finder {
-    /// The simulation: its check, and after how many seeds in one run.
-    Simulation { check: &'static str, seeds: u64 },
-    /// The same of jobs that run once for a period.
-    Periods { check: &'static str, seeds: u64 },
-    /// The same of scripts that are executed only while a lock is held.
-    Guarded { check: &'static str, seeds: u64 },
+    /// The simulation: which one, its check, and after how many seeds in one run.
+    Simulation { of: Option<&'static str>, check: &'static str, seeds: u64 },
     /// The tests with this in their name.
     Test(&'static str),
     /// Chaos with processes that block their runtimes: its check, and after how many seconds.
@@ -33,15 +29,19 @@ pub(crate) enum Finder {
 }
 
 const fn simulation(check: &'static str, seeds: u64) -> Finder {
-    Finder::Simulation { check, seeds }
+    Finder::Simulation { of: None, check, seeds }
 }
 
 const fn periods(check: &'static str, seeds: u64) -> Finder {
-    Finder::Periods { check, seeds }
+    Finder::Simulation { of: Some("--periods"), check, seeds }
 }
 
 const fn guarded(check: &'static str, seeds: u64) -> Finder {
-    Finder::Guarded { check, seeds }
+    Finder::Simulation { of: Some("--guarded"), check, seeds }
+}
+
+const fn leases(check: &'static str, seeds: u64) -> Finder {
+    Finder::Simulation { of: Some("--leases"), check, seeds }
 }
 
 const fn test(filter: &'static str) -> Finder {

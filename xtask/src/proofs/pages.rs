@@ -125,10 +125,7 @@ impl Finder {
     /// The check of histories that fails.
     const fn check(self) -> Option<&'static str> {
         match self {
-            Self::Simulation { check, .. }
-            | Self::Periods { check, .. }
-            | Self::Guarded { check, .. }
-            | Self::Blocking { check, .. } => Some(check),
+            Self::Simulation { check, .. } | Self::Blocking { check, .. } => Some(check),
             Self::Test(_) => None,
         }
     }
@@ -136,12 +133,11 @@ impl Finder {
     /// What finds it, and after how long.
     fn told(self) -> (String, String) {
         match self {
-            Self::Simulation { check, seeds } => (format!("simulation: {check}"), after(seeds)),
-            Self::Periods { check, seeds } => {
-                (format!("simulation, `--periods`: {check}"), after(seeds))
+            Self::Simulation { of: None, check, seeds } => {
+                (format!("simulation: {check}"), after(seeds))
             }
-            Self::Guarded { check, seeds } => {
-                (format!("simulation, `--guarded`: {check}"), after(seeds))
+            Self::Simulation { of: Some(of), check, seeds } => {
+                (format!("simulation, `{of}`: {check}"), after(seeds))
             }
             Self::Test(filter) => (format!("a test: `{filter}`"), "–".into()),
             Self::Blocking { check, secs } => {
