@@ -12,7 +12,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::request::{Asked, asked, is_whole};
+use super::request::{Asked, asked, is_for_the_head, is_whole};
 
 /// Answers all that come.
 pub(super) async fn serve(
@@ -38,9 +38,11 @@ pub(super) async fn serve(
 }
 
 async fn answer(mut stream: TcpStream, page: &(dyn Fn() -> String + Sync)) -> io::Result<()> {
-    let asked = timeout(HEAD_LIMIT, read(&mut stream)).await.unwrap_or(Ok(Some(Asked::TooSlow)))?;
-    let Some(asked) = asked else { return Ok(()) };
-    let answer = written(asked, page);
+    let read = timeout(HEAD_LIMIT, read(&mut stream)).await;
+    let Some((asked, has_body)) = read.unwrap_or(Ok(Some((Asked::TooSlow, true))))? else {
+        return Ok(());
+    };
+    let answer = written(asked, has_body, page);
     let sent = async {
         stream.write_all(answer.as_bytes()).await?;
         stream.shutdown().await?;
@@ -51,8 +53,8 @@ async fn answer(mut stream: TcpStream, page: &(dyn Fn() -> String + Sync)) -> io
     timeout(ANSWER_LIMIT, sent).await.map_err(io::Error::from)?.map(drop)
 }
 
-/// What is asked for; `None` of a client that has gone before it said so.
-async fn read(stream: &mut TcpStream) -> io::Result<Option<Asked>> {
+/// What is asked for, and whether with its body; `None` of a client that has gone before it said so.
+async fn read(stream: &mut TcpStream) -> io::Result<Option<(Asked, bool)>> {
     let (mut head, mut chunk) = (Vec::new(), [0; 1024]);
     while head.len() < MOST_OF_A_HEAD {
         let read = stream.read(&mut chunk).await?;
@@ -61,25 +63,26 @@ async fn read(stream: &mut TcpStream) -> io::Result<Option<Asked>> {
         }
         head.extend(chunk.iter().take(read));
         if is_whole(&head) {
-            return Ok(Some(asked(&head)));
+            return Ok(Some((asked(&head), !is_for_the_head(&head))));
         }
     }
-    Ok(Some(Asked::TooLong))
+    Ok(Some((Asked::TooLong, true)))
 }
 
-fn written(asked: Asked, page: &(dyn Fn() -> String + Sync)) -> String {
+fn written(asked: Asked, has_body: bool, page: &(dyn Fn() -> String + Sync)) -> String {
     let (status, body) = match asked {
         Asked::Metrics => ("200 OK", page()),
         Asked::Greeting => ("200 OK", GREETING.to_owned()),
         Asked::NotFound => ("404 Not Found", "there is /metrics\n".to_owned()),
         Asked::BadRequest => ("400 Bad Request", String::new()),
-        Asked::NoSuchMethod => ("405 Method Not Allowed\r\nAllow: GET", String::new()),
+        Asked::NoSuchMethod => ("405 Method Not Allowed\r\nAllow: GET, HEAD", String::new()),
         Asked::TooLong => ("431 Request Header Fields Too Large", String::new()),
         Asked::TooSlow => ("408 Request Timeout", String::new()),
     };
+    let length = body.len();
+    let body = if has_body { &*body } else { "" };
     format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {TEXT}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
+        "HTTP/1.1 {status}\r\nContent-Type: {TEXT}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
     )
 }
 

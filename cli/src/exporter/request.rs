@@ -22,7 +22,7 @@ pub(super) fn asked(head: &[u8]) -> Asked {
     if !version.starts_with(b"HTTP/1.") || !target.starts_with(b"/") {
         return Asked::BadRequest;
     }
-    if method != b"GET" {
+    if method != b"GET" && !is_for_the_head(head) {
         return Asked::NoSuchMethod;
     }
     match target.split(|byte| *byte == b'?').next() {
@@ -30,6 +30,11 @@ pub(super) fn asked(head: &[u8]) -> Asked {
         Some(b"/") => Asked::Greeting,
         _ => Asked::NotFound,
     }
+}
+
+/// Whether all of the answer is wanted but its body.
+pub(super) fn is_for_the_head(head: &[u8]) -> bool {
+    head.starts_with(b"HEAD ")
 }
 
 /// Where the head ends, if it is all there.
@@ -50,6 +55,8 @@ mod tests {
             ("GET / HTTP/1.1", Asked::Greeting),
             ("GET /metrics/ HTTP/1.1", Asked::NotFound),
             ("GET /../etc/passwd HTTP/1.1", Asked::NotFound),
+            ("HEAD /metrics HTTP/1.1", Asked::Metrics),
+            ("HEADER /metrics HTTP/1.1", Asked::NoSuchMethod),
             ("POST /metrics HTTP/1.1", Asked::NoSuchMethod),
             ("get /metrics HTTP/1.1", Asked::NoSuchMethod),
             ("GET metrics HTTP/1.1", Asked::BadRequest),

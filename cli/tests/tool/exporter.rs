@@ -234,6 +234,7 @@ fn requests_are_answered_by_what_they_ask_for() {
     for (said, status) in [
         ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK"),
         ("GET / HTTP/1.0\r\n\r\n", "200 OK"),
+        ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK"),
         ("GET /metric HTTP/1.1\r\n\r\n", "404 Not Found"),
         ("POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nx=y", "405 Method Not Allowed"),
         ("*1\r\n$4\r\nPING\r\n\r\n", "400 Bad Request"),
@@ -245,6 +246,8 @@ fn requests_are_answered_by_what_they_ask_for() {
     }
     let metrics = request(exporter.address, "GET /metrics HTTP/1.1\r\n\r\n");
     assert!(metrics.contains("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+    let head = request(exporter.address, "HEAD /metrics HTTP/1.1\r\n\r\n");
+    assert!(head.ends_with("\r\n\r\n") && !head.contains("palisade_"), "{head}");
     let greeting = request(exporter.address, "GET / HTTP/1.1\r\n\r\n");
     assert!(greeting.ends_with("\r\n\r\npalisade exporter: see /metrics\n"), "{greeting}");
 }
