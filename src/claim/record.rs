@@ -33,7 +33,7 @@ use super::{long_warning::LongWarning, member_state::MemberState, parts::Parts};
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    error::{LockName, LostCause},
+    error::{LockName, LostCause, NodeError},
     kind::{Admission, FencingToken, Kind},
     lease::Term,
     process::Process,
@@ -117,6 +117,8 @@ pub(super) struct ClaimState {
     pub(super) note_at: Option<Instant>,
     /// When it is to be said that it is held for long, if that is wanted.
     pub(super) long_warning: Option<LongWarning>,
+    /// The last member that did not answer a renewal, and why.
+    pub(super) unrenewed: Option<Box<(MemberId, NodeError)>>,
     /// The fencing token that it was won with: what joins later is to have no lesser one.
     pub(super) token: Option<FencingToken>,
     pub(super) recount: Recount,
@@ -223,6 +225,7 @@ impl Claim {
                 follow_at: None,
                 note_at: None,
                 long_warning: None,
+                unrenewed: None,
                 token: None,
                 recount: Recount::default(),
                 queue: (members.is_one() && wanted.queues_at(members.first()))

@@ -184,7 +184,10 @@ impl Claim {
         now: Instant,
     ) -> Option<NodeError> {
         match report {
-            Report::Unknown { cause } => not_answered(state, member, now).then_some(cause),
+            Report::Unknown { cause } => {
+                state.unrenewed = Some(Box::new((member, cause.clone())));
+                not_answered(state, member, now).then_some(cause)
+            }
             Report::Answered { outcome, sent, run_id } => {
                 self.answered(state, member, &RenewalAnswer { outcome, sent, run_id }, now);
                 None

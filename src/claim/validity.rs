@@ -18,7 +18,7 @@ use super::{
 use crate::{
     by_member::MemberId,
     clock::Instant,
-    error::{LockLost, LostCause},
+    error::{LockLost, LostCause, NotRenewed, Text},
     lease::Term,
     logging::LOCK,
     sync::MutexGuard,
@@ -191,9 +191,25 @@ impl Claim {
         state.members.forget_sums();
         match self.deadline_of(state) {
             Some(deadline) if now < deadline => Ok(deadline),
-            Some(_) => Err(LostCause::Expired),
+            Some(_) => {
+                Err(self.trouble_of(state, now).map_or(LostCause::Expired, LostCause::NotRenewed))
+            }
             None => Err(self.cause_of_too_few(state)),
         }
+    }
+
+    /// The last renewal that was not answered, if that member has not answered since.
+    pub(crate) fn not_renewed(&self) -> Option<NotRenewed> {
+        self.trouble_of(&self.state(), self.now())
+    }
+
+    fn trouble_of(&self, state: &ClaimState, now: Instant) -> Option<NotRenewed> {
+        let is_to_be_renewed = state.term.is_renewed() && state.may_extend(now);
+        let (member, cause) = state.unrenewed.as_deref().filter(|_| is_to_be_renewed)?;
+        state.members[*member].is_failing.then(|| NotRenewed {
+            node: self.members[*member].services.node_id().clone(),
+            reason: Text::from(&*cause.to_string()),
+        })
     }
 
     fn cause_of_too_few(&self, state: &ClaimState) -> LostCause {

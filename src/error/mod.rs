@@ -55,6 +55,6 @@ pub use node::{Forgotten, NodeError, Phase};
 pub use node_id::NodeId;
 pub use operation::{
     AcquireError, ChangeError, ConnectError, DowngradeError, ExtendError, InspectError, LockLost,
-    LostCause, ReleaseError, ShutdownError, WithError,
+    LostCause, NotRenewed, ReleaseError, ShutdownError, WithError,
 };
 pub use text::{Shown, Text};

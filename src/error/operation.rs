@@ -160,7 +160,7 @@ impl AcquireError {
 /// async fn report_loss(guard: &LockGuard) {
 ///     match guard.lost().await {
 ///         LostCause::Taken | LostCause::QuorumTaken => eprintln!("another holds it"),
-///         LostCause::Expired => eprintln!("it was not renewed in time"),
+///         cause if cause.is_expiry() => eprintln!("it was not renewed in time: {cause}"),
 ///         cause => eprintln!("{cause}"),
 ///     }
 /// }
@@ -168,10 +168,13 @@ impl AcquireError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LostCause {
-    /// The lease ran out by our clock: it was fixed, renewals did not get through in time, or the
-    /// machine slept. The keys may stand for a moment yet, and for longer where a server's clock is
-    /// behind; no other holder was seen.
+    /// The lease ran out by our clock: it was fixed, its time to be renewed was over, or the machine
+    /// slept. The keys may stand for a moment yet, and for longer where a server's clock is behind; no
+    /// other holder was seen.
     Expired,
+    /// The lease ran out by our clock, since its renewals were not answered. The keys are as with
+    /// [`Expired`](Self::Expired), which is told in place of this while no renewal has failed yet.
+    NotRenewed(NotRenewed),
     /// The server says that the lock is not held: it was deleted, forced open, evicted or
     /// forgotten. Whether others held it in between is unknown.
     Gone,
@@ -222,10 +225,27 @@ pub enum LostCause {
     Shutdown,
 }
 
+impl LostCause {
+    /// Whether the lease ran out, renewals having failed or not. With any other cause a server, a
+    /// process or a client ended the hold.
+    ///
+    /// # Examples
+    /// ```
+    /// use palisade::LostCause;
+    ///
+    /// assert!(LostCause::Expired.is_expiry() && !LostCause::Taken.is_expiry());
+    /// ```
+    #[must_use]
+    pub const fn is_expiry(&self) -> bool {
+        matches!(self, Self::Expired | Self::NotRenewed(_))
+    }
+}
+
 impl fmt::Display for LostCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Expired => f.write_str("its lease ran out"),
+            Self::NotRenewed(trouble) => write!(f, "its lease ran out: {trouble}"),
             Self::Gone => f.write_str("the server no longer knows it"),
             Self::Taken => f.write_str("another holds it"),
             Self::MemberGone { node, name } => write!(f, "{node} no longer knows {name:?}"),
@@ -245,6 +265,29 @@ impl fmt::Display for LostCause {
 }
 
 impl std::error::Error for LostCause {}
+
+/// A renewal that was not answered. It is asked again several times a second; the keys stand until their
+/// lease ends.
+///
+/// # Examples
+/// ```
+/// use palisade::LockGuard;
+///
+/// fn look(guard: &LockGuard) {
+///     if let Some(trouble) = guard.not_renewed() {
+///         eprintln!("{}, with {:?} left", trouble, guard.remaining());
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{node} did not renew it: {reason}")]
+#[non_exhaustive]
+pub struct NotRenewed {
+    /// A server that did not answer; the last one of several.
+    pub node: NodeId,
+    /// Why not.
+    pub reason: Text,
+}
 
 /// The lock was lost: another may hold it now.
 ///

@@ -154,6 +154,7 @@ outlooks! {
     // A hold that was lost never comes back; what was asked can be done by another.
     [] LostCause {
         Self::Expired => Passes,
+        Self::NotRenewed(_) => Passes,
         Self::Gone => Passes,
         Self::Taken => Passes,
         Self::MemberGone { .. } => Passes,
@@ -236,7 +237,7 @@ mod tests {
     use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
     use super::*;
-    use crate::error::{Ballot, Forgotten, LockName, NodeId, Phase, Text, Vote};
+    use crate::error::{Ballot, Forgotten, LockName, NodeId, NotRenewed, Phase, Text, Vote};
 
     const YOUNG: Duration = Duration::from_secs(61);
 
@@ -384,9 +385,10 @@ mod tests {
     #[test]
     fn what_was_lost_can_be_acquired_anew_but_by_who_may_hold_nothing() {
         let member = || (node(), text());
-        let [(n1, t1), (n2, t2), (n3, t3)] = [member(), member(), member()];
+        let [(n0, t0), (n1, t1), (n2, t2), (n3, t3)] = [member(), member(), member(), member()];
         let cases = [
             (LostCause::Expired, Passes),
+            (LostCause::NotRenewed(NotRenewed { node: n0, reason: t0 }), Passes),
             (LostCause::Gone, Passes),
             (LostCause::Taken, Passes),
             (LostCause::MemberGone { node: n1, name: t1 }, Passes),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    error::{ExtendError, LockLost, LostCause, ReleaseError},
+    error::{ExtendError, LockLost, LostCause, NotRenewed, ReleaseError},
     kind::FencingToken,
     lease::Lease,
 };
@@ -155,6 +155,12 @@ pub trait AnyGuard: Proof + Into<LockGuard> + fmt::Debug + Send + Sync + 'static
     /// As there.
     fn ensure_valid(&self) -> Result<(), LockLost> {
         self.guard().ensure_valid()
+    }
+
+    /// [`LockGuard::not_renewed`].
+    #[must_use]
+    fn not_renewed(&self) -> Option<NotRenewed> {
+        self.guard().not_renewed()
     }
 
     /// [`LockGuard::votes`].

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     claim::{self, Claim},
     clock::Instant,
-    error::{ExtendError, LockLost, LostCause, ReleaseError},
+    error::{ExtendError, LockLost, LostCause, NotRenewed, ReleaseError},
     kind::{Admission, FencingToken},
     lease::{Lease, Term},
     telling,
@@ -399,6 +399,13 @@ impl LockGuard {
     pub fn ensure_valid(&self) -> Result<(), LockLost> {
         self.check_home()?;
         self.turn.ensure_valid()
+    }
+
+    /// A renewal that was not answered, while none has been since. `None` while all goes well, and for a lease
+    /// that is not renewed.
+    #[must_use]
+    pub fn not_renewed(&self) -> Option<NotRenewed> {
+        self.check_home().ok().and_then(|()| self.claim().not_renewed())
     }
 
     /// How many servers confirm for the lock now, by what they last answered; 0 once it is lost.

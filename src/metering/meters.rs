@@ -23,7 +23,7 @@ const fn outcome(error: &AcquireError) -> usize {
 #[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "nothing is counted"))]
 const fn cause(cause: &LostCause) -> usize {
     match cause {
-        LostCause::Expired => 0,
+        LostCause::Expired | LostCause::NotRenewed(_) => 0,
         LostCause::Gone | LostCause::MemberGone { .. } | LostCause::QuorumGone => 1,
         LostCause::Taken | LostCause::MemberTaken { .. } | LostCause::QuorumTaken => 2,
         LostCause::MemberRestarted { .. } | LostCause::QuorumRestarted => 3,

@@ -150,11 +150,15 @@ impl<'a> Watch<'a> {
                 self.guard.name(),
                 duration::show(self.grace)
             )),
-            Report::Asked => tell(format_args!(
-                "{} cannot be renewed: the command is asked to end, and killed in {}",
-                self.guard.name(),
-                duration::show(self.grace)
-            )),
+            Report::Asked => {
+                let why = self.guard.not_renewed().map(|trouble| format!("{trouble}; "));
+                tell(format_args!(
+                    "{} cannot be renewed: {}the command is asked to end, and killed in {}",
+                    self.guard.name(),
+                    why.unwrap_or_default(),
+                    duration::show(self.grace)
+                ))
+            }
             Report::Failed(why) => return Some(Outcome::NotStarted { why }),
             Report::Ended(ending) => {
                 let at_terminal = self.terminal.as_ref().is_some_and(Terminal::is_lent);

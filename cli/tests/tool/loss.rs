@@ -40,7 +40,8 @@ fn three_of_five_masters_die_while_the_command_runs() {
     assert_eq!(finished.code(), 74, "{:?}", finished.errors);
     assert_dead_in_time(&finished, trouble);
     assert!(finished.output.contains(&"term".to_owned()), "SIGTERM came first");
-    assert!(finished.said().contains("cannot be renewed"), "{:?}", finished.errors);
+    assert!(finished.said().contains("cannot be renewed: 127.0.0.1:"), "{:?}", finished.errors);
+    assert!(finished.said().contains(" did not renew it: "), "{:?}", finished.errors);
 }
 
 #[test]

@@ -88,7 +88,9 @@ async fn frozen_node_does_not_delay_the_renewals_of_others() {
     }
     frozen.freeze();
     let cause = within(HANG, "the loss", doomed.lost()).await;
-    assert_eq!(cause, LostCause::Expired);
+    let LostCause::NotRenewed(trouble) = &cause else { panic!("{cause}") };
+    assert_eq!(trouble.node, *ill.node_id());
+    assert!(trouble.reason.as_str().contains("timed out"), "{cause}");
     // As much later as it takes to lose those as well.
     BootClock.sleep_until(doomed.deadline() + LEASE / 2).await;
     assert!(spared.iter().all(LockGuard::is_held));
@@ -130,7 +132,7 @@ async fn renewal_without_an_answer_does_not_move_the_deadline() {
     };
     within(HANG, "the loss", watch).await;
     assert!(moved <= 1, "moved {moved} times");
-    assert_eq!(guard.lost().await, LostCause::Expired);
+    assert!(guard.lost().await.is_expiry());
     // What the server answered to them is not known here.
     assert!(renewals() > heard + moved, "no renewal was heard");
     proxy.heal();

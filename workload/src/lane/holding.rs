@@ -79,7 +79,7 @@ impl Lane {
 
     pub(super) fn lost(&self, guard: &LockGuard, cause: &LostCause) {
         self.observer.saw(match cause {
-            LostCause::Expired => "lost: expired",
+            cause if cause.is_expiry() => "lost: expired",
             LostCause::Gone => "lost: gone",
             LostCause::Taken => "lost: taken",
             LostCause::MemberGone { .. }
