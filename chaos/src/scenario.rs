@@ -4,15 +4,10 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
-    thread,
     time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
-use tokio::{
-    select,
-    signal::unix::{SignalKind, signal},
-};
 
 use crate::{
     args::{NO_LOCK, Options},
@@ -64,7 +59,7 @@ fn run_and_report(options: &Options) -> Result<ExitCode, Stopped> {
     let mut out = io::stdout();
     report::announce(&mut out, settings)?;
     let folder = tempfile::Builder::new().prefix("palisade-chaos-").tempdir()?;
-    run(options, folder.path(), &interrupt_on_signals()?)?;
+    run(options, folder.path(), &Interrupt::on_signals()?)?;
     let history = History::read(folder.path())?;
     let findings = Findings::of(&history);
     report::write(&mut out, &history, &findings)?;
@@ -126,27 +121,6 @@ fn orders(options: &Options, folder: &Path, access: &Access, prizes: Prizes) -> 
         dead: Vec::new(),
     };
     (0..settings.workers).map(one).collect()
-}
-
-fn interrupt_on_signals() -> io::Result<Interrupt> {
-    let interrupt = Interrupt::default();
-    let raised = interrupt.clone();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let mut signals = {
-        let _context = runtime.enter();
-        [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]
-    };
-    thread::spawn(move || {
-        let [interrupted, terminated] = &mut signals;
-        runtime.block_on(async {
-            select! {
-                _came = interrupted.recv() => {}
-                _came = terminated.recv() => {}
-            }
-        });
-        raised.raise();
-    });
-    Ok(interrupt)
 }
 
 /// Instead of removing the folder.

@@ -4,11 +4,13 @@
 //! * `planned`: a fault, when it comes and what it strikes. Pure.
 //! * `dealer`: deals those of one track, by the seed. Pure.
 //! * `schedule`: which fault comes when and where in a run. Pure.
+//! * `interrupt`: ends a run early.
 //! * `tracks`: carries a schedule out.
 //! * `deeds`: what is done to a master, and how it is taken back.
 
 mod dealer;
 mod deeds;
+mod interrupt;
 mod planned;
 mod schedule;
 mod stretches;
@@ -16,11 +18,12 @@ mod tracks;
 
 use std::{ops::Range, time::Duration};
 
+pub(crate) use interrupt::{Interrupt, Interrupted};
 pub(crate) use planned::Planned;
 pub(crate) use schedule::Schedule;
 pub(crate) use stretches::{Pace, calm, stretches};
 use testkit::{Fault as WireFault, Way};
-pub(crate) use tracks::{Interrupt, Interrupted, masters_track, workers_track};
+pub(crate) use tracks::{masters_track, workers_track};
 
 use crate::traffic::CLOCK_STEP_MS;
 

@@ -1,13 +1,11 @@
 //! Carries a schedule out on real processes.
 
-use std::{
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use super::{
     Deed,
     deeds::{assert_answers, heal, strike},
+    interrupt::{Interrupt, Interrupted},
     planned::Planned,
 };
 use crate::{
@@ -85,34 +83,4 @@ pub(crate) fn workers_track(
 fn note_fault(recorder: &Recorder, planned: &Planned, name: impl Fn(usize) -> String) {
     let victims = planned.victims.iter().flatten().map(|victim| name(*victim)).collect();
     recorder.note(Event::FaultBegan { fault: planned.fault.name.to_owned(), victims });
-}
-
-/// The user's wish to end early, which cuts every sleep short.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupt(Arc<(Mutex<bool>, Condvar)>);
-
-/// The user has had enough.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Interrupted;
-
-impl Interrupt {
-    pub(crate) fn raise(&self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.1.notify_all();
-    }
-
-    pub(crate) fn sleep_until(&self, at: Instant) -> Result<(), Interrupted> {
-        let (raised, changed) = &*self.0;
-        let mut raised = raised.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let left = at.saturating_duration_since(Instant::now());
-            match (*raised, left) {
-                (true, _) => return Err(Interrupted),
-                (false, Duration::ZERO) => return Ok(()),
-                (false, _) => {}
-            }
-            let woken = changed.wait_timeout(raised, left);
-            raised = woken.unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
 }
