@@ -4,14 +4,15 @@
 //! `simulation` what simulated ones did, and both are judged by the same checkers. All of it is pure
 //! but for `history/files.rs`, which reads and writes what chaos records.
 //!
-//! The parts: [`history`] (what happened), [`check`] (what must hold), [`spans`] and [`time`] (when),
-//! [`quantiles`] (how long), [`random`] (what a seed fixes).
+//! The parts: [`history`] (what happened), [`check`] (what must hold), [`additions`] (what sets have that
+//! were written under locks), [`spans`] and [`time`] (when), [`quantiles`] (how long), [`random`] (what a seed fixes).
 
 #![allow(
     missing_docs,
     reason = "not published: what a field or a step of a story is, its name says"
 )]
 
+pub mod additions;
 pub mod check;
 pub mod history;
 pub mod quantiles;
