@@ -7,9 +7,14 @@ use std::{
     str::FromStr,
 };
 
+use serde::de::DeserializeOwned;
+
 use crate::{
     history::Settings,
-    profile::{self, TRUST},
+    profile::{
+        self, TRUST,
+        lock_set::{self, ADDER, Adding, SetOptions},
+    },
     traffic::{LONGEST_LEASE_MS, Orders, QUARANTINE_MS},
 };
 
@@ -17,8 +22,11 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Task {
     Run(Options),
+    /// The profile that counts additions.
+    AddToSets(SetOptions),
     Recheck(PathBuf),
     Work(Box<Orders>),
+    Add(Box<Adding>),
 }
 
 /// How to run.
@@ -39,12 +47,16 @@ pub(crate) const NO_LOCK: &str = "no-lock";
 pub(crate) const USAGE: &str = "\
 usage: palisade-chaos [--profile P] [--seed S] [--secs T] [--masters 3|5]
                       [--workers N] [--keep] [--blocking] [--planted no-lock] [--trust]
+       palisade-chaos --profile lock-set [--seed S] [--additions N] [--plain] [--no-kills]
+                      [--masters N] [--sets N] [--workers N]
        palisade-chaos check HISTORY
 
   --profile P   which servers, and what happens to them (default: masters)
                   masters      some that know nothing of each other
                   failover     one behind sentinels, whose replicas take its place
                   resharding   a cluster whose slots move, and whose masters are replaced
+                  lock-set     some that forget nothing; sets on them are changed under locks, and no
+                               acknowledged addition may be missing
   --seed S      which faults come when, and what the workers want (default: any)
   --secs T      how long the workers work (default: 60); from 120 on every other minute is calmer
   --masters N   of those that know nothing of each other, 3 or 5 (default: 3)
@@ -56,6 +68,11 @@ usage: palisade-chaos [--profile P] [--seed S] [--secs T] [--masters 3|5]
                 one worker takes what it wants: the run must end with violations
   --trust       with the profile failover: replicas that were promoted grant at once, so the run
                 must end with violations
+  --additions N with the profile lock-set: so many numbers are added (default: 5000), to --sets N on
+                each master (default: 24), by --workers N (default: 48)
+  --plain       with the profile lock-set: what is written is not guarded, so the run must end with
+                violations
+  --no-kills    with the profile lock-set: masters stay alive
   check HISTORY go through a kept history once more
 
 exit: 0 no violation, 1 violations, 2 the run has seen too little to mean anything,
@@ -66,11 +83,19 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Task, Problem>
     if args.next_if(|first| first == WORKER).is_some() {
         return orders(args.next()).map(Task::Work);
     }
+    if args.next_if(|first| first == ADDER).is_some() {
+        return orders(args.next()).map(Task::Add);
+    }
     if args.next_if(|first| first == "check").is_some() {
         let file = args.next().ok_or_else(|| Problem("check needs a file".into()))?;
         return Ok(Task::Recheck(file.into()));
     }
-    options(args).map(Task::Run)
+    let args: Vec<_> = args.collect();
+    let is_named = |two: &[String]| matches!(two, [option, name] if option == "--profile" && name == lock_set::NAME);
+    if args.windows(2).any(is_named) {
+        return set_options(args.into_iter()).map(Task::AddToSets);
+    }
+    options(args.into_iter()).map(Task::Run)
 }
 
 /// A process with several threads does not run them all at the same moment.
@@ -126,6 +151,29 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, Problem> {
     Ok(options)
 }
 
+fn set_options(mut args: impl Iterator<Item = String>) -> Result<SetOptions, Problem> {
+    let mut options = SetOptions::new(any_seed());
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--profile" => drop(args.next()),
+            "--seed" => options.seed = number(&arg, args.next())?,
+            "--additions" => options.additions = number(&arg, args.next())?,
+            "--masters" => options.masters = number(&arg, args.next())?,
+            "--sets" => options.sets = number(&arg, args.next())?,
+            "--workers" => options.workers = number(&arg, args.next())?,
+            "--plain" => options.plain = true,
+            "--no-kills" => options.kills = false,
+            _ => return Err(Problem(format!("not understood: {arg}"))),
+        }
+    }
+    let SetOptions { additions, masters, sets, workers, .. } = options;
+    // On each master two that can overtake each other.
+    if additions == 0 || masters == 0 || sets == 0 || workers < 2 * masters {
+        return Err(Problem("there are sets, and two workers for each master at least".to_owned()));
+    }
+    Ok(options)
+}
+
 fn validate(settings: &Settings) -> Result<(), Problem> {
     let say = |problem: &str| Err(Problem(problem.to_owned()));
     if ![3, 5].contains(&settings.masters) {
@@ -138,7 +186,7 @@ fn validate(settings: &Settings) -> Result<(), Problem> {
         return say("--secs is 5 at least");
     }
     let Some(profile) = profile::named(&settings.profile) else {
-        return say("--profile is masters, failover or resharding");
+        return say("--profile is masters, failover, resharding or lock-set");
     };
     match settings.planted.as_deref() {
         None | Some(NO_LOCK) => Ok(()),
@@ -153,7 +201,7 @@ fn number<T: FromStr>(option: &str, value: Option<String>) -> Result<T, Problem>
     number.ok_or_else(|| Problem(format!("{option} needs a number")))
 }
 
-fn orders(told: Option<String>) -> Result<Box<Orders>, Problem> {
+fn orders<T: DeserializeOwned>(told: Option<String>) -> Result<Box<T>, Problem> {
     let orders = told.map(|told| serde_json::from_str(&told));
     match orders {
         Some(Ok(orders)) => Ok(Box::new(orders)),
@@ -235,6 +283,21 @@ mod tests {
     }
 
     #[test]
+    fn sets_have_options_of_their_own() {
+        let run = |line: &str| match parse(line.split_whitespace().map(str::to_owned)) {
+            Ok(Task::AddToSets(options)) => options,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(run("--seed 7 --profile lock-set"), SetOptions::new(7));
+        let line = "--profile lock-set --additions 9 --seed 1 --masters 2 --sets 3 --workers 4";
+        let options = run(&format!("{line} --plain --no-kills"));
+        let (plain, kills) = (true, false);
+        let expected =
+            SetOptions { seed: 1, additions: 9, masters: 2, sets: 3, workers: 4, plain, kills };
+        assert_eq!(options, expected);
+    }
+
+    #[test]
     fn what_cannot_be_run_is_refused() {
         for line in [
             "--masters 4",
@@ -247,6 +310,11 @@ mod tests {
             "--profile",
             "--trust",
             "--profile resharding --trust",
+            "--profile lock-set --secs 60",
+            "--profile lock-set --additions 0",
+            "--profile lock-set --sets 0",
+            "--profile lock-set --workers 5",
+            "--profile masters --plain",
             "--help",
         ] {
             assert!(run(line).is_err(), "{line}");

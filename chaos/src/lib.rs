@@ -29,8 +29,10 @@ use checkers::{check, history, quantiles, random, spans};
 pub fn main() -> ExitCode {
     match args::parse(std::env::args().skip(1)) {
         Ok(args::Task::Run(options)) => scenario::main(&options),
+        Ok(args::Task::AddToSets(options)) => profile::lock_set::main(&options),
         Ok(args::Task::Recheck(file)) => report::recheck(&file),
         Ok(args::Task::Work(orders)) => traffic::work(&orders),
+        Ok(args::Task::Add(adding)) => profile::lock_set::work(&adding),
         Err(problem) => {
             eprintln!("{problem}\n\n{}", args::USAGE);
             ExitCode::from(EXIT_USAGE)

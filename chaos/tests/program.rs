@@ -57,6 +57,37 @@ fn short_runs_of_other_profiles_end_without_violations() {
     }
 }
 
+/// Two holds are halted, one in each way, and a halt lasts until another has written.
+const SETS: &str = "--profile lock-set --seed 92 --additions 200 --masters 1 --sets 1 --workers 4";
+
+#[test]
+fn guarded_additions_to_a_set_outlast_halted_holds_and_killed_masters() {
+    let ended = run(SETS);
+    let said = text(&ended);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(said.contains("200 additions, guarded"), "{said}");
+    assert_eq!(figure(&said, "in which another wrote meanwhile"), 2, "{said}");
+    assert_eq!(figure(&said, "acknowledged and missing"), 0, "{said}");
+    assert_eq!(figure(&said, "refused: lost before"), 1, "{said}");
+    assert!(figure(&said, "acknowledged") <= 198, "what was halted is not written: {said}");
+}
+
+#[test]
+fn plain_additions_to_a_set_are_lost_by_a_halted_hold() {
+    let found = run(&format!("{SETS} --no-kills --plain"));
+    let said = text(&found);
+    assert_eq!(found.status.code(), Some(1), "{said}");
+    assert_eq!(figure(&said, "in which another wrote meanwhile"), 2, "{said}");
+    assert!(figure(&said, "acknowledged and missing") > 0, "{said}");
+    assert!(said.contains(", and is not there\n"), "{said}");
+}
+
+/// What stands behind this in a report.
+fn figure(said: &str, label: &str) -> u32 {
+    let rest = |line: &str| line.trim().strip_prefix(label).map(|rest| rest.trim().parse());
+    said.lines().filter_map(rest).find_map(Result::ok).expect(said)
+}
+
 #[test]
 fn arguments_that_make_no_sense_are_refused_with_the_usage() {
     let refused = run("--masters 4");

@@ -181,10 +181,11 @@ mod tests {
             added(2, 4, NotHeld),
             added(2, 5, Unknown),
             added(2, 6, Unknown),
+            added(2, 7, Unknown),
         ];
         let found = judged(&additions, &[(1, &[1, 2]), (2, &[6])]);
         let answers = [Acknowledged, NotHeld, Unknown, Lost].map(|answer| found.answered(answer));
-        assert_eq!(answers, [3, 1, 2, 0]);
+        assert_eq!(answers, [3, 1, 3, 0]);
         assert_eq!((found.missing(), found.unknown_there), (1, 1));
     }
 }

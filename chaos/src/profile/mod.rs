@@ -5,6 +5,7 @@
 //! * `failover`: one master whose replicas take its place.
 //! * `resharding`: a cluster whose slots move.
 //! * `service`: what goes for both of these. Pure.
+//! * `lock_set`: sets that are changed under locks, on masters that forget nothing. It is a run of its own.
 //! * `deck`: deals what happens to servers of the latter kind. Pure.
 //! * `course`: what all of these need while a run goes on.
 
@@ -12,6 +13,7 @@ mod course;
 mod deck;
 mod failover;
 mod independent;
+pub(crate) mod lock_set;
 mod resharding;
 mod service;
 
