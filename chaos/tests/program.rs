@@ -61,8 +61,8 @@ fn short_runs_of_other_profiles_end_without_violations() {
 const SETS: &str = "--profile lock-set --seed 92 --additions 200 --masters 1 --sets 1 --workers 4";
 
 #[test]
-fn guarded_additions_to_a_set_outlast_halted_holds_and_killed_masters() {
-    let ended = run(SETS);
+fn guarded_additions_to_a_set_outlast_halted_holds() {
+    let ended = run(&format!("{SETS} --no-kills"));
     let said = text(&ended);
     assert_eq!(ended.status.code(), Some(0), "{said}");
     assert!(said.contains("200 additions, guarded"), "{said}");
@@ -70,6 +70,16 @@ fn guarded_additions_to_a_set_outlast_halted_holds_and_killed_masters() {
     assert_eq!(figure(&said, "acknowledged and missing"), 0, "{said}");
     assert_eq!(figure(&said, "refused: lost before"), 1, "{said}");
     assert!(figure(&said, "acknowledged") <= 198, "what was halted is not written: {said}");
+}
+
+#[test]
+fn guarded_additions_to_sets_outlast_masters_that_are_killed() {
+    let ended =
+        run("--profile lock-set --seed 217 --additions 300 --masters 2 --sets 4 --workers 8");
+    let said = text(&ended);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(figure(&said, "masters killed") > 0, "{said}");
+    assert_eq!(figure(&said, "acknowledged and missing"), 0, "{said}");
 }
 
 #[test]

@@ -80,5 +80,6 @@ impl Stores {
     }
 }
 
-const BETWEEN_KILLS: Range<Duration> = Duration::from_millis(500)..Duration::from_millis(2_500);
+/// Not so often that hardly anything that is held up for some seconds finds its server as it was.
+const BETWEEN_KILLS: Range<Duration> = Duration::from_secs(1)..Duration::from_secs(4);
 const DEAD: Range<Duration> = Duration::from_millis(50)..Duration::from_millis(250);
