@@ -88,3 +88,24 @@ impl fmt::Display for Summary<'_> {
 
 const SHOWN: usize = 10;
 const EXIT_SHORTFALL: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shortfall(options: &SetOptions, overtaken: u32, kills: u32) -> Option<String> {
+        let minutes = Minutes { overtaken, ..Minutes::default() };
+        let (found, took) = (Additions::default(), Duration::ZERO);
+        Summary { options, found, minutes, kills, took }.shortfall()
+    }
+
+    #[test]
+    fn run_in_which_hardly_anything_could_go_wrong_does_not_count() {
+        let options = SetOptions::new(7);
+        assert_eq!(shortfall(&options, 25, 5), None);
+        assert!(shortfall(&options, 24, 5).is_some(), "few were overtaken");
+        assert!(shortfall(&options, 25, 4).is_some(), "few were killed");
+        let alive = SetOptions { kills: false, ..options };
+        assert_eq!(shortfall(&alive, 25, 0), None);
+    }
+}
