@@ -27,7 +27,7 @@ pub(crate) struct ServerRun {
     /// Or why not even that is known.
     identity: Result<Mutex<Identity>, NodeError>,
     unidentified: Unidentified,
-    attendance: Mutex<Attendance>,
+    attendance: Arc<Attendance>,
 }
 
 /// What a server told about itself in a handshake.
@@ -56,7 +56,10 @@ pub(crate) struct VotingRules {
 
 /// Whether the process is there, and when its mark may be looked at again.
 #[derive(Debug)]
-struct Attendance {
+pub(super) struct Attendance(Mutex<AttendanceState>);
+
+#[derive(Debug)]
+struct AttendanceState {
     connections: usize,
     /// As of the end of the last connection that ended.
     heard: Instant,
@@ -74,8 +77,9 @@ impl ServerRun {
         let run_id = told.as_ref().ok().map(|told| told.run_id);
         let same = before.filter(|before| run_id.is_some() && before.run_id() == run_id);
         let standing = same.cloned().unwrap_or_else(|| {
-            let heard =
-                before.filter(|before| before.is_identified()).map(|before| before.last_heard(at));
+            let heard = before
+                .filter(|before| before.is_identified())
+                .map(|before| before.attendance.last_heard(at));
             let identity = told.map(|told| Identity::new(told, rules.quarantine, heard));
             Arc::new(Self::new(identity, rules.unidentified, at))
         });
@@ -105,11 +109,7 @@ impl ServerRun {
             run_id: identity.as_ref().ok().map(Identity::run_id),
             identity: identity.map(Mutex::new),
             unidentified,
-            attendance: Mutex::new(Attendance {
-                connections: 0,
-                heard: now,
-                look_from: now + LOOK,
-            }),
+            attendance: Arc::new(Attendance::new(now)),
         }
     }
 
@@ -283,48 +283,65 @@ impl ServerRun {
 
     /// Whether the caller is to look at the mark again: true about once a second for all.
     pub(crate) fn claim_look(&self, now: Instant) -> bool {
-        let mut attendance = self.attendance();
-        let claimed = now >= attendance.look_from;
-        if claimed {
-            attendance.look_from = now + LOOK;
-        }
-        claimed
+        self.attendance.claim_look(now)
     }
 
     /// Counts a connection to this run for as long as the answer lives.
-    pub(crate) fn attend(self: &Arc<Self>, clock: &SharedClock) -> AttendanceGuard {
-        self.attendance().connections += 1;
-        AttendanceGuard { standing: self.clone(), clock: clock.clone() }
-    }
-
-    /// When the process was last known to be there.
-    fn last_heard(&self, now: Instant) -> Instant {
-        let attendance = self.attendance();
-        if attendance.connections > 0 { now } else { attendance.heard }
+    pub(crate) fn attend(&self, clock: &SharedClock) -> AttendanceGuard {
+        AttendanceGuard::new(&self.attendance, clock)
     }
 
     fn identity(&self) -> Option<MutexGuard<'_, Identity>> {
         Some(self.identity.as_ref().ok()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
 
-    fn attendance(&self) -> MutexGuard<'_, Attendance> {
-        self.attendance.lock().unwrap_or_else(PoisonError::into_inner)
+impl Attendance {
+    pub(super) fn new(now: Instant) -> Self {
+        Self(Mutex::new(AttendanceState { connections: 0, heard: now, look_from: now + LOOK }))
+    }
+
+    /// When the process was last known to be there.
+    pub(super) fn last_heard(&self, now: Instant) -> Instant {
+        let state = self.state();
+        if state.connections > 0 { now } else { state.heard }
+    }
+
+    /// Whether the caller is to look at the mark again: true about once a second for all.
+    pub(super) fn claim_look(&self, now: Instant) -> bool {
+        let mut state = self.state();
+        let is_due = now >= state.look_from;
+        if is_due {
+            state.look_from = now + LOOK;
+        }
+        is_due
+    }
+
+    fn state(&self) -> MutexGuard<'_, AttendanceState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A connection that leads to a run.
 #[derive(Debug)]
 pub(crate) struct AttendanceGuard {
-    standing: Arc<ServerRun>,
+    attendance: Arc<Attendance>,
     clock: SharedClock,
+}
+
+impl AttendanceGuard {
+    pub(super) fn new(attendance: &Arc<Attendance>, clock: &SharedClock) -> Self {
+        attendance.state().connections += 1;
+        Self { attendance: attendance.clone(), clock: clock.clone() }
+    }
 }
 
 impl Drop for AttendanceGuard {
     fn drop(&mut self) {
         let now = self.clock.now();
-        let mut attendance = self.standing.attendance();
-        attendance.connections -= 1;
-        attendance.heard = attendance.heard.max(now);
+        let mut state = self.attendance.state();
+        state.connections -= 1;
+        state.heard = state.heard.max(now);
     }
 }
 
