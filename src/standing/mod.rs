@@ -22,7 +22,7 @@
 //! - **The greatest D that any client may have counts** (`wait_class`, `knowledge`).
 //! - **A blessing is for the run that it names.**
 //! - **A server that does not tell its run has a rule of its own** ([`Unidentified`]).
-//! - Everything here is pure but `run` and `learned`, which share what is known between connections.
+//! - Everything here is pure but `run`, `attendance` and `learned`, which share what is known between connections.
 //!
 //! # What proves them
 //! Tables at the end of `identity`, `judgement`, `mark`, `wait_class`. In `tests/it`: `quarantine`,
@@ -34,8 +34,10 @@
 //! - from when on votes count: `identity`; for how long a server waits: `length` there
 //! - what follows from a look at the mark: `judgement`; what a mark says: `mark`
 //! - which locks are protected: `policy`
+//! - whether a process was there until another was met: `attendance`
 //! - when a look is made, and a mark written: `voting/vetting.rs`, `voting/marker`
 
+mod attendance;
 mod identity;
 mod judgement;
 mod knowledge;
@@ -46,6 +48,7 @@ mod run;
 mod run_id;
 mod wait_class;
 
+pub(crate) use attendance::AttendanceGuard;
 pub use identity::Unidentified;
 pub(crate) use identity::{
     Introduced, USUAL_LEASE, USUAL_SKEW, length as quarantine_length, longest as longest_lease,
@@ -56,6 +59,6 @@ pub(crate) use learned::{learned, note_learned};
 pub(crate) use mark::{Blessing, Mark, Origin};
 pub(crate) use policy::Vetting;
 pub use policy::{Failover, Quarantine};
-pub(crate) use run::{AttendanceGuard, Introduction, ServerRun, VotingRules};
+pub(crate) use run::{Introduction, ServerRun, VotingRules};
 pub(crate) use run_id::RunId;
 pub(crate) use wait_class::WaitClass;
