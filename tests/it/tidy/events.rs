@@ -18,7 +18,7 @@ fn events_are_told_by_the_room_for_it() {
                 let before = before.strip_suffix("move").unwrap_or(before).trim_end();
                 let is_told =
                     [TELL, TELL_OF_MANY, TELL_ELSEWHERE].iter().any(|tell| before.ends_with(tell));
-                let is_of_the_room = source.path == "telling.rs";
+                let is_of_the_room = source.room() == "telling";
                 assert!(is_told || is_of_the_room, "{} tells of {level} by itself", source.path);
             }
         }
