@@ -106,13 +106,7 @@ pub(crate) fn wake(wake: impl FnOnce() + Send + 'static) {
         return wake();
     }
     let wake: Callback = Box::new(wake);
-    let left = ROUND.with_borrow_mut(|round| match round {
-        Some(told) => {
-            told.wakers.push(wake);
-            None
-        }
-        None => Some(wake),
-    });
+    let left = noted(wake, |round, wake| round.wakers.push(wake));
     left.into_iter().for_each(|wake| desk().wakers.add(wake));
 }
 
@@ -122,13 +116,7 @@ pub(crate) fn event_of_many(tell: impl FnOnce() + Send + 'static, of_others: &'s
     if !is_spared() {
         return event(tell);
     }
-    let left = ROUND.with_borrow_mut(|round| match round {
-        Some(told) => {
-            told.add(of_others, tell);
-            None
-        }
-        None => Some(tell),
-    });
+    let left = noted(tell, |round, tell| round.add(of_others, tell));
     left.into_iter().for_each(event);
 }
 
@@ -137,14 +125,19 @@ pub(crate) fn event_of_many(tell: impl FnOnce() + Send + 'static, of_others: &'s
 #[cfg(feature = "metrics")]
 pub(crate) fn numbers_elsewhere(tell: impl FnOnce() + Send + 'static) {
     let tell: Callback = Box::new(tell);
-    let left = ROUND.with_borrow_mut(|round| match round {
-        Some(told) => {
-            told.numbers.get_or_insert(tell);
+    let left = noted(tell, |round, tell| _ = round.numbers.get_or_insert(tell));
+    left.into_iter().for_each(|tell| desk().numbers.add(tell));
+}
+
+/// Notes it for the end of the round; where none is under way, it is left.
+fn noted<T>(what: T, note: impl FnOnce(&mut PendingNotices, T)) -> Option<T> {
+    ROUND.with_borrow_mut(|round| match round {
+        Some(round) => {
+            note(round, what);
             None
         }
-        None => Some(tell),
-    });
-    left.into_iter().for_each(|tell| desk().numbers.add(tell));
+        None => Some(what),
+    })
 }
 
 /// What has happened to so many at once is told of each.
