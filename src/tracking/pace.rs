@@ -20,6 +20,10 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// ... and for so long none is followed if that was more than once for each, and so often more.
 pub(super) const SUSPENDED: Duration = Duration::from_secs(120);
 pub(super) const FEW: usize = 64;
+/// So many keys are read at once, after which others have a millisecond.
+pub(super) const AT_ONCE: usize = 64;
+/// Within this all keys are read of which it is not known which have changed, unless a lease is short.
+const ALL_WITHIN: Duration = Duration::from_secs(1);
 
 /// A key that is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +68,12 @@ impl Pace {
         self.reads += 1;
         self.reads > 1
     }
+}
+
+/// For how long the reads of `keys` that are due at once leave the one at `place` alone.
+pub(super) fn pause_of(place: usize, keys: usize) -> Duration {
+    let most = AT_ONCE.max(keys / ALL_WITHIN.as_millis() as usize);
+    Duration::from_millis((place / most) as u64)
 }
 
 /// Reads of all keys that no renewal of ours explains.

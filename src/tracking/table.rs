@@ -8,25 +8,18 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
 };
 
-use super::pace::{Followed, Pace, SUSPENDED, Surplus};
+use super::pace::{Followed, Pace, SUSPENDED, Surplus, pause_of};
 use crate::{clock::Instant, error::NodeError, pubsub::PubSubEvent};
 
 /// A key with so many holders changes so often that nothing can be made of it.
 const CROWD: u64 = 16;
-/// So many keys are read at once, after which others have a millisecond.
-const AT_ONCE: usize = 64;
-/// Within this all keys are read of which it is not known which have changed, unless a lease is short.
-const ALL_WITHIN: Duration = Duration::from_secs(1);
+
 /// The keys that are followed on one node.
 #[derive(Debug, Default)]
 pub(super) struct KeyTable {
-    keys: BTreeMap<Arc<str>, FollowedKey>,
-    due: BTreeSet<(Instant, Arc<str>)>,
-    /// How many keys are unheard.
-    unheard: usize,
+    entries: KeyEntries,
     /// Whether it was told that changes are not.
     is_lost: bool,
     /// Whether the server will never tell.
@@ -34,17 +27,26 @@ pub(super) struct KeyTable {
     surplus: Surplus,
 }
 
+/// Keys that are followed, and which of them is to be read next.
+#[derive(Debug, Default)]
+pub(super) struct KeyEntries {
+    keys: BTreeMap<Arc<str>, FollowedKey>,
+    due: BTreeSet<(Instant, Arc<str>)>,
+    /// How many keys are unheard.
+    unheard: usize,
+}
+
 #[derive(Debug)]
-struct FollowedKey {
-    followed: Followed,
-    phase: KeyPhase,
+pub(super) struct FollowedKey {
+    pub(super) followed: Followed,
+    pub(super) phase: KeyPhase,
     /// Whether its holds are looked at once it was read.
-    looks: bool,
-    pace: Pace,
+    pub(super) looks: bool,
+    pub(super) pace: Pace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeyPhase {
+pub(super) enum KeyPhase {
     /// A read is under way; `again` if a change was told meanwhile.
     Reading { again: bool },
     /// The next change is told.
@@ -86,7 +88,7 @@ impl KeyTable {
         if self.is_off {
             return Vec::new();
         }
-        if let Some(known) = self.keys.get_mut(key) {
+        if let Some(known) = self.entries.get_mut(key) {
             known.followed = followed;
             // Another hold, whose looks are its own.
             known.pace.begin_again();
@@ -97,9 +99,7 @@ impl KeyTable {
                 KeyPhase::Reading { .. } | KeyPhase::Unheard => Vec::new(),
             };
         }
-        let phase = KeyPhase::Standing;
-        let known = FollowedKey { followed, phase, looks: false, pace: Pace::default() };
-        self.keys.insert(key.clone(), known);
+        self.entries.insert(key, followed);
         self.read(key)
     }
 
@@ -115,12 +115,11 @@ impl KeyTable {
             PubSubEvent::Read(key, holders) => self.was_read(key, *holders, now),
             PubSubEvent::AllChanged => self.all_changed(now, held_until),
             PubSubEvent::Gap => {
-                let keys: Vec<_> = self.keys.keys().cloned().collect();
-                keys.iter().for_each(|key| self.set(key, KeyPhase::Unheard));
+                self.entries.set_all(KeyPhase::Unheard);
                 self.tell_lost(None)
             }
             PubSubEvent::GapOn(key) => {
-                self.set(key, KeyPhase::Unheard);
+                self.entries.set(key, KeyPhase::Unheard);
                 Vec::new()
             }
             PubSubEvent::Refused(key, error) => self.refused(key, error),
@@ -132,15 +131,13 @@ impl KeyTable {
 
     /// When the next key is to be read.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.entries.next_due()
     }
 
     /// Reads the keys that are due.
     pub(super) fn be_due(&mut self, now: Instant, held_until: HeldUntil<'_>) -> Vec<TrackingStep> {
         let mut steps = Vec::new();
-        while self.next_due().is_some_and(|at| at <= now)
-            && let Some((_, key)) = self.due.pop_first()
-        {
+        while let Some(key) = self.entries.pop_due(now) {
             steps.extend(self.read_if_held(&key, now, held_until));
         }
         steps
@@ -152,15 +149,15 @@ impl KeyTable {
         now: Instant,
         held_until: HeldUntil<'_>,
     ) -> Vec<TrackingStep> {
-        let Some(known) = self.keys.get_mut(key) else { return Vec::new() };
+        let Some(known) = self.entries.get_mut(key) else { return Vec::new() };
         match &mut known.phase {
             KeyPhase::Reading { again } => *again = true,
             KeyPhase::Standing => {
-                let at = known.pace.next_read(&known.followed, now);
+                let at = known.next_read(now);
                 if at <= now {
                     return self.read_if_held(key, now, held_until);
                 }
-                self.set(key, KeyPhase::Waiting(at));
+                self.entries.set(key, KeyPhase::Waiting(at));
             }
             KeyPhase::Waiting(_) | KeyPhase::Unheard => {}
         }
@@ -168,7 +165,7 @@ impl KeyTable {
     }
 
     fn was_read(&mut self, key: &Arc<str>, holders: u64, now: Instant) -> Vec<TrackingStep> {
-        let Some(known) = self.keys.get_mut(key) else { return Vec::new() };
+        let Some(known) = self.entries.get_mut(key) else { return Vec::new() };
         let again = known.phase == (KeyPhase::Reading { again: true });
         let is_lone = holders < CROWD;
         let mut steps = Vec::new();
@@ -182,52 +179,44 @@ impl KeyTable {
         }
         known.looks = again && is_lone;
         let next = match (is_lone, again) {
-            (true, true) => KeyPhase::Waiting(known.pace.next_read(&known.followed, now)),
+            (true, true) => KeyPhase::Waiting(known.next_read(now)),
             (true, false) => KeyPhase::Standing,
             // Whatever is told of it until then does not matter.
             (false, _) => KeyPhase::Waiting(now + known.followed.period),
         };
-        self.set(key, next);
+        self.entries.set(key, next);
         steps.extend(self.tell_restored());
         steps
     }
 
     fn all_changed(&mut self, now: Instant, held_until: HeldUntil<'_>) -> Vec<TrackingStep> {
-        let told = |known: &FollowedKey| known.phase == KeyPhase::Standing;
-        let standing = self.keys.iter().filter(|(_, known)| told(known));
+        let standing = self.entries.standing();
         let mut keys: Vec<_> = standing
             .map(|(key, known)| (held_until(&known.followed.channel), key.clone()))
             .collect();
         keys.sort_unstable();
-        let most = AT_ONCE.max(keys.len() / ALL_WITHIN.as_millis() as usize);
         for (i, (_, key)) in keys.iter().enumerate() {
-            let Some(known) = self.keys.get(key) else { continue };
-            let pause = Duration::from_millis((i / most) as u64).min(known.followed.period / 2);
-            self.set(
-                key,
-                KeyPhase::Waiting(known.pace.next_read(&known.followed, now).max(now + pause)),
-            );
+            let Some(known) = self.entries.get_mut(key) else { continue };
+            let pause = pause_of(i, keys.len()).min(known.followed.period / 2);
+            let at = known.next_read(now).max(now + pause);
+            self.entries.set(key, KeyPhase::Waiting(at));
         }
-        for known in self.keys.values_mut() {
-            if let KeyPhase::Reading { again } = &mut known.phase {
-                *again = true;
-            }
-        }
+        self.entries.read_again();
         self.be_due(now, held_until)
     }
 
     fn refused(&mut self, key: &Arc<str>, error: &NodeError) -> Vec<TrackingStep> {
         if !is_for_good(error) {
-            self.set(key, KeyPhase::Unheard);
+            self.entries.set(key, KeyPhase::Unheard);
             return self.tell_lost(Some(error.clone()));
         }
         if std::mem::replace(&mut self.is_off, true) {
             return Vec::new();
         }
-        let keys = std::mem::take(self).keys.into_keys();
+        let entries = std::mem::take(self).entries;
         self.is_off = true;
         let told = TrackingStep::Tell(TrackingNews::Refused(error.clone()));
-        keys.map(TrackingStep::Leave).chain([told]).collect()
+        entries.into_keys().map(TrackingStep::Leave).chain([told]).collect()
     }
 
     /// It is not asked for what nobody waits for.
@@ -237,33 +226,65 @@ impl KeyTable {
         now: Instant,
         held_until: HeldUntil<'_>,
     ) -> Vec<TrackingStep> {
-        let Some(known) = self.keys.get_mut(key) else { return Vec::new() };
+        let Some(known) = self.entries.get_mut(key) else { return Vec::new() };
         if held_until(&known.followed.channel).is_none() {
-            self.set(key, KeyPhase::Standing);
-            self.keys.remove(key);
+            self.entries.remove(key);
             return vec![TrackingStep::Leave(key.clone())];
         }
         let is_surplus = known.pace.count_read(&known.followed, now);
         known.looks = true;
-        if is_surplus && self.surplus.is_too_much(self.keys.len(), now) {
+        if is_surplus && self.surplus.is_too_much(self.entries.len(), now) {
             return self.suspend(now);
         }
         self.read(key)
     }
 
     fn read(&mut self, key: &Arc<str>) -> Vec<TrackingStep> {
-        self.set(key, KeyPhase::Reading { again: false });
+        self.entries.set(key, KeyPhase::Reading { again: false });
         vec![TrackingStep::Read(key.clone())]
     }
 
     /// All keys wait for a while.
     fn suspend(&mut self, now: Instant) -> Vec<TrackingStep> {
-        let keys: Vec<_> = self.keys.keys().cloned().collect();
-        keys.iter().for_each(|key| self.set(key, KeyPhase::Waiting(now + SUSPENDED)));
+        self.entries.set_all(KeyPhase::Waiting(now + SUSPENDED));
         vec![TrackingStep::Tell(TrackingNews::TooManyKeys)]
     }
 
-    fn set(&mut self, key: &Arc<str>, phase: KeyPhase) {
+    fn tell_lost(&mut self, cause: Option<NodeError>) -> Vec<TrackingStep> {
+        if self.entries.len() == 0 || std::mem::replace(&mut self.is_lost, true) {
+            return Vec::new();
+        }
+        vec![TrackingStep::Tell(TrackingNews::Lost(cause))]
+    }
+
+    fn tell_restored(&mut self) -> Option<TrackingStep> {
+        if self.entries.has_unheard() || !std::mem::take(&mut self.is_lost) {
+            return None;
+        }
+        Some(TrackingStep::Tell(TrackingNews::Restored))
+    }
+}
+
+impl KeyEntries {
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(super) fn get_mut(&mut self, key: &str) -> Option<&mut FollowedKey> {
+        self.keys.get_mut(key)
+    }
+
+    pub(super) fn insert(&mut self, key: &Arc<str>, followed: Followed) {
+        let (phase, pace) = (KeyPhase::Standing, Pace::default());
+        self.keys.insert(key.clone(), FollowedKey { followed, phase, looks: false, pace });
+    }
+
+    pub(super) fn remove(&mut self, key: &Arc<str>) {
+        self.set(key, KeyPhase::Standing);
+        self.keys.remove(key);
+    }
+
+    pub(super) fn set(&mut self, key: &Arc<str>, phase: KeyPhase) {
         let Some(known) = self.keys.get_mut(key) else { return };
         let before = std::mem::replace(&mut known.phase, phase);
         known.looks |= phase == KeyPhase::Unheard && !planted!(GapNotLookedAt);
@@ -277,18 +298,48 @@ impl KeyTable {
         }
     }
 
-    fn tell_lost(&mut self, cause: Option<NodeError>) -> Vec<TrackingStep> {
-        if self.keys.is_empty() || std::mem::replace(&mut self.is_lost, true) {
-            return Vec::new();
-        }
-        vec![TrackingStep::Tell(TrackingNews::Lost(cause))]
+    pub(super) fn set_all(&mut self, phase: KeyPhase) {
+        let keys: Vec<_> = self.keys.keys().cloned().collect();
+        keys.iter().for_each(|key| self.set(key, phase));
     }
 
-    fn tell_restored(&mut self) -> Option<TrackingStep> {
-        if self.unheard > 0 || !std::mem::take(&mut self.is_lost) {
-            return None;
+    /// Those that are being read are read once more.
+    pub(super) fn read_again(&mut self) {
+        for known in self.keys.values_mut() {
+            if let KeyPhase::Reading { again } = &mut known.phase {
+                *again = true;
+            }
         }
-        Some(TrackingStep::Tell(TrackingNews::Restored))
+    }
+
+    /// Those whose next change is told.
+    pub(super) fn standing(&self) -> impl Iterator<Item = (&Arc<str>, &FollowedKey)> {
+        self.keys.iter().filter(|(_, known)| known.phase == KeyPhase::Standing)
+    }
+
+    pub(super) const fn has_unheard(&self) -> bool {
+        self.unheard > 0
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// The next of those that are due. Its phase is the caller's to change.
+    pub(super) fn pop_due(&mut self, now: Instant) -> Option<Arc<str>> {
+        let is_due = self.next_due().is_some_and(|at| at <= now);
+        is_due.then(|| self.due.pop_first())?.map(|(_, key)| key)
+    }
+
+    pub(super) fn into_keys(self) -> impl Iterator<Item = Arc<str>> {
+        self.keys.into_keys()
+    }
+}
+
+impl FollowedKey {
+    /// When it may be read, if it has changed now.
+    pub(super) fn next_read(&self, now: Instant) -> Instant {
+        self.pace.next_read(&self.followed, now)
     }
 }
 
@@ -303,8 +354,10 @@ fn is_for_good(error: &NodeError) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::tracking::pace::{FEW, LOOKS};
+    use crate::tracking::pace::{AT_ONCE, FEW, LOOKS};
 
     fn at(ms: u64) -> Instant {
         Instant::from_origin(Duration::from_millis(ms))
@@ -455,7 +508,7 @@ mod tests {
         assert_eq!(done(&mut table, '1', 1, true), "");
         assert_eq!(done(&mut table, 'c', 2, false), "x");
         assert_eq!(done(&mut table, 'c', 3, true), "", "it is known no more");
-        assert!(table.keys.is_empty() && table.due.is_empty());
+        assert_eq!((table.entries.len(), table.next_due()), (0, None));
     }
 
     #[test]
