@@ -26,10 +26,11 @@
 //! A table at the end of `table`; the simulation with `--tracking`; planted: `told-is-verdict`, `gap-not-looked-at`. In `tests/it/tracking`, on real servers: each way to take a key away, on each kind.
 //!
 //! # To change…
-//! - how often is looked: `pace`; what follows of what is heard: `table`; when a hold is followed first: `claim/following.rs`
+//! - how often is looked: `pace`; what follows of what is heard: `table`; where a key stands: `entries`; when a hold is followed first: `claim/following.rs`
 //! - what an answer to a look means: `claim/looking.rs`
 //! - what is said on the connection: `pubsub/reading.rs`
 
+mod entries;
 mod pace;
 mod table;
 
