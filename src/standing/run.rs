@@ -8,7 +8,7 @@ use std::{
 use super::{
     attendance::{Attendance, AttendanceGuard},
     identity::{Identity, Introduced, Unidentified},
-    judgement::Sight,
+    judgement::{Sight, View},
     knowledge::{Knowledge, Stance},
     learned::note_learned,
     mark::{Blessing, Mark},
@@ -169,14 +169,21 @@ impl ServerRun {
     }
 
     /// Takes note of what a mark tells of the D of others, whatever else is to be thought of it.
-    pub(crate) fn heed(&self, mark: Option<&Mark>) {
+    fn heed(&self, mark: Option<&Mark>) {
         if let Some(mut identity) = self.identity() {
             identity.heed(mark.and_then(Mark::wait));
         }
     }
 
+    /// What is brought to a look by a client with the D `wait`: those of others, too, as far as any mark has told them.
+    pub(crate) fn view(&self, sight: &Sight, wait: Duration, knew: bool, now: Instant) -> View {
+        self.heed(sight.mark());
+        let greatest = self.greatest_wait().max(wait);
+        View { knew, is_old: self.is_old(now), is_strict: false, wait, greatest }
+    }
+
     /// Whether age alone lets it vote.
-    pub(crate) fn is_old(&self, now: Instant) -> bool {
+    fn is_old(&self, now: Instant) -> bool {
         self.identity().is_some_and(|identity| identity.is_old(now))
     }
 

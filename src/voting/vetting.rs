@@ -18,7 +18,10 @@ use std::{
 };
 
 use super::{
-    marker::{self, MarkLocation, witness::Witnesses},
+    marker::{
+        self, MarkLocation,
+        witness::{Witnesses, shas},
+    },
     voter::Voter,
 };
 use crate::{
@@ -195,15 +198,15 @@ impl Voter {
         deadline: Instant,
     ) -> Result<(), NodeError> {
         let standing = connection.standing();
-        let Some(run_id) = standing.run_id() else { return Ok(()) };
         let node = &self.services.node;
+        let Some(witnesses) = Witnesses::behind(connection, node.db()) else { return Ok(()) };
         if standing.is_in_cluster() && !node.is_cluster() && !self.is_strict() {
             self.go_without(connection, "it is one of a cluster, and spoken to as if it were not");
             return Ok(());
         }
         let news = standing.news();
-        let witnesses = Witnesses { run_id, db: node.db(), key: connection.marker() };
-        let sight = match self.survey(witnesses, connection, deadline).await {
+        let asked = witnesses.asked(self.class());
+        let sight = match node.survey(connection, &shas(&asked), deadline).await {
             Err(NodeError::Permission { message }) if !self.is_strict() => {
                 self.go_without(connection, &message);
                 return Ok(());
@@ -242,18 +245,6 @@ impl Voter {
         }
     }
 
-    async fn survey(
-        &self,
-        witnesses: Witnesses<'_>,
-        connection: &Connection,
-        deadline: Instant,
-    ) -> Result<Sight, NodeError> {
-        let (any, own) = (witnesses.of(WaitClass::USUAL), witnesses.of(self.class()));
-        let both = [&*any.sha, &*own.sha];
-        let asked = if any.sha == own.sha { &both[..1] } else { &both };
-        self.services.node.survey(connection, asked, deadline).await
-    }
-
     /// The greatest D of the clients that asked by a mark of this run, where no mark tells it any more; never less than it was, and at
     /// most a quarter more. Zero if none was greater than the usual one.
     async fn greatest_ever(
@@ -269,8 +260,8 @@ impl Voter {
         }
         let class = self.class();
         let above: Vec<_> = class.above().map(|class| (class, witnesses.of(class))).collect();
-        let shas: Vec<_> = above.iter().map(|(_, witness)| &*witness.sha).collect();
-        let known = connection.knows(&shas, deadline).await?;
+        let asked = shas(above.iter().map(|(_, witness)| witness));
+        let known = connection.knows(&asked, deadline).await?;
         let own = sight.has_own_witness.then_some(class);
         let above = above.iter().zip(known).filter(|(_, is_known)| *is_known);
         let highest = own.into_iter().chain(above.map(|((class, _), _)| *class)).max();
@@ -359,11 +350,11 @@ impl Voter {
         Ok(())
     }
 
-    /// What is brought to a look: D too, ours and that of others, as far as any mark has told it.
+    /// What is brought to a look.
     fn view(&self, sight: &Sight, knew: bool, standing: &ServerRun) -> View {
         let wait = self.services.settings.quarantine_length;
-        standing.heed(sight.mark());
-        let greatest = standing.greatest_wait().max(wait);
+        let view = standing.view(sight, wait, knew, self.services.now());
+        let greatest = view.greatest;
         if greatest > wait && !self.services.warned_of_longer_wait.swap(true, Ordering::Relaxed) {
             let node = self.services.node_id().clone();
             telling::event_elsewhere(move || {
@@ -375,8 +366,7 @@ impl Voter {
                 );
             });
         }
-        let is_old = standing.is_old(self.services.now());
-        View { knew, is_old, is_strict: self.is_strict(), wait, greatest }
+        View { is_strict: self.is_strict(), ..view }
     }
 
     /// The mark that stands there after what was judged was written. `None` if another client has

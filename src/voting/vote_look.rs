@@ -2,7 +2,7 @@
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::marker::witness::Witnesses;
+use super::marker::witness::{Witnesses, shas};
 use crate::{
     clock::Instant,
     error::{Forgotten, NodeError},
@@ -45,12 +45,10 @@ async fn seen(
 ) -> Result<Option<Sight>, NodeError> {
     let (standing, node) = (connection.standing(), &services.node);
     let is_elsewhere = standing.is_in_cluster() && !node.is_cluster();
-    let Some(run_id) = standing.run_id().filter(|_| !is_elsewhere) else { return Ok(None) };
-    let witnesses = Witnesses { run_id, db: node.db(), key: connection.marker() };
-    let (any, own) = (witnesses.of(WaitClass::USUAL), witnesses.of(class(services)));
-    let both = [&*any.sha, &*own.sha];
-    let asked = if any.sha == own.sha { &both[..1] } else { &both };
-    node.survey_without_scripts(connection, asked, deadline).await.map(Some)
+    let witnesses = Witnesses::behind(connection, node.db()).filter(|_| !is_elsewhere);
+    let Some(witnesses) = witnesses else { return Ok(None) };
+    let asked = witnesses.asked(WaitClass::of(services.settings.quarantine_length));
+    node.survey_without_scripts(connection, &shas(&asked), deadline).await.map(Some)
 }
 
 fn judged(
@@ -59,15 +57,8 @@ fn judged(
     (sight, news): (&Sight, u64),
 ) -> Result<(), NodeError> {
     let (standing, now) = (connection.standing(), services.now());
-    standing.heed(sight.mark());
-    let (wait, (knew, known_text)) = (services.settings.quarantine_length, standing.known_mark());
-    let view = View {
-        knew,
-        is_old: standing.is_old(now),
-        is_strict: false,
-        wait,
-        greatest: standing.greatest_wait().max(wait),
-    };
+    let (knew, known_text) = standing.known_mark();
+    let view = standing.view(sight, services.settings.quarantine_length, knew, now);
     match sight.judge(view) {
         Judgement::Absurd => return Err(NodeError::ForeignMarker),
         Judgement::Lost => {
@@ -98,8 +89,4 @@ fn judged(
 /// out because this look came before.
 fn is_ready(sight: &Sight, view: View) -> bool {
     planted!(MarkTakenUnraised) || sight.judge(view) == Judgement::Stands && sight.has_own_witness
-}
-
-fn class(services: &NodeServices) -> WaitClass {
-    WaitClass::of(services.settings.quarantine_length)
 }
