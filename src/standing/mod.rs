@@ -35,7 +35,7 @@
 //! - what follows from a look at the mark: `judgement`; what a mark says: `mark`
 //! - which locks are protected: `policy`
 //! - whether a process was there until another was met: `attendance`
-//! - when a look is made, and a mark written: `voting/vetting.rs`, `voting/marker`
+//! - when a look is made, and a mark written: `voting/vetting.rs`, `voting/mark_look.rs`, `voting/marker`
 
 mod attendance;
 mod identity;

@@ -28,13 +28,14 @@
 //! simulation: I1 with lost data, and conduct. Planted: `mark-not-compared`, `no-witness`, `replid-not-compared`.
 //!
 //! # To change…
-//! - when a server is looked at, and what is done then: `vetting`; the rule: `standing/judgement.rs`
+//! - when a server is looked at: `vetting`; what is done then: `mark_look`; the rule: `standing/judgement.rs`
 //! - what those see of it that ask how a server is: `vote_look`
 //! - what is written and compared on a server: `marker`
 //! - blessing: `bless`
-//! - what a lock is called in errors and events: `naming`
+//! - what a lock is called in errors and events: `voter`
 
 mod bless;
+mod mark_look;
 pub(crate) mod marker;
 #[cfg(all(test, feature = "embedded"))]
 mod tests;
