@@ -2,11 +2,11 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::help::{COMPLETIONS_ABOUT, COMPLETIONS_MORE};
+use crate::help;
 
 /// Print what a shell completes words of palisade by
 #[derive(Debug, Args)]
-#[command(long_about = COMPLETIONS_ABOUT, after_long_help = COMPLETIONS_MORE)]
+#[command(long_about = help::completions::ABOUT, after_long_help = help::completions::MORE)]
 pub(crate) struct CompletionsArgs {
     /// For which shell
     #[arg(value_enum)]

@@ -5,14 +5,11 @@ use std::{net::SocketAddr, time::Duration};
 use clap::Args;
 
 use super::{LONGEST_PAUSE, ServerArgs};
-use crate::{
-    duration,
-    help::{EXPORTER_ABOUT, EXPORTER_MORE},
-};
+use crate::{duration, help};
 
 /// Tell Prometheus what is held and how the servers are
 #[derive(Debug, Args)]
-#[command(long_about = EXPORTER_ABOUT, after_long_help = EXPORTER_MORE)]
+#[command(long_about = help::exporter::ABOUT, after_long_help = help::exporter::MORE)]
 pub(crate) struct ExporterArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ServerArgs;
-use crate::help::{CONFIG, CONFIG_ABOUT, CONFIG_MORE, PROFILE, SHOW_ABOUT, SHOW_MORE};
+use crate::help;
 
 /// Where settings stand that are neither options nor variables.
 #[derive(Debug, Args)]
 pub(crate) struct FileArgs {
-    #[arg(long, value_name = "FILE", help = CONFIG)]
+    #[arg(long, value_name = "FILE", help = help::options::CONFIG)]
     pub(crate) config: Option<PathBuf>,
 
-    #[arg(long, value_name = "NAME", help = PROFILE)]
+    #[arg(long, value_name = "NAME", help = help::options::PROFILE)]
     pub(crate) profile: Option<String>,
 }
 
 /// Show which settings are in effect, and where each comes from
 #[derive(Debug, Args)]
-#[command(long_about = CONFIG_ABOUT, after_long_help = CONFIG_MORE)]
+#[command(long_about = help::config::ABOUT, after_long_help = help::config::MORE)]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     pub(crate) question: ConfigQuestion,
@@ -32,7 +32,7 @@ pub(crate) enum ConfigQuestion {
 
 /// Show each setting, and where it comes from
 #[derive(Debug, Args)]
-#[command(long_about = SHOW_ABOUT, after_long_help = SHOW_MORE)]
+#[command(long_about = help::config::SHOW_ABOUT, after_long_help = help::config::SHOW_MORE)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,

@@ -10,16 +10,7 @@ use std::{env, ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, ValueEnum, value_parser};
 
-use crate::{
-    duration, exit,
-    help::{
-        ACL_ABOUT, ACL_MORE, BLESS_ABOUT, BLESS_MORE, HOLD_ABOUT, HOLD_MORE, INSPECT_ABOUT,
-        INSPECT_MORE, LEADER_ABOUT, LEADER_MORE, LONG_ABOUT, NAMESPACE, PERMITS_ABOUT,
-        PERMITS_MORE, RUN_ABOUT, RUN_MORE, RUN_SHORT,
-    },
-    sort::Sort,
-    tell,
-};
+use crate::{duration, exit, help, sort::Sort, tell};
 
 pub(crate) use completions::{CompletingShell, CompletionsArgs};
 pub(crate) use exporter::ExporterArgs;
@@ -31,7 +22,7 @@ pub(crate) use servers::{
 
 /// Runs a command while holding a lock in Redis, and never after it.
 #[derive(Debug, Parser)]
-#[command(name = "palisade", version, about, long_about = LONG_ABOUT, max_term_width = 100)]
+#[command(name = "palisade", version, about, long_about = help::LONG_ABOUT, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) subcommand: Subcommand,
@@ -61,7 +52,7 @@ pub(crate) enum Subcommand {
 
 /// Run a command while holding the lock NAME
 #[derive(Debug, Args)]
-#[command(long_about = RUN_ABOUT, after_help = RUN_SHORT, after_long_help = RUN_MORE)]
+#[command(long_about = help::run::ABOUT, after_help = help::run::SHORT, after_long_help = help::run::MORE)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) lock: LockArgs,
@@ -129,7 +120,7 @@ impl RunArgs {
 
 /// Hold the lock NAME for something else, and say when it is held
 #[derive(Debug, Args)]
-#[command(long_about = HOLD_ABOUT, after_long_help = HOLD_MORE)]
+#[command(long_about = help::hold::ABOUT, after_long_help = help::hold::MORE)]
 pub(crate) struct HoldArgs {
     #[command(flatten)]
     pub(crate) lock: LockArgs,
@@ -248,7 +239,7 @@ pub(crate) enum Unkillable {
 
 /// Show the holders of the lock NAME, server by server
 #[derive(Debug, Args)]
-#[command(long_about = INSPECT_ABOUT, after_long_help = INSPECT_MORE)]
+#[command(long_about = help::inspect::ABOUT, after_long_help = help::inspect::MORE)]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
@@ -271,7 +262,7 @@ pub(crate) struct InspectArgs {
 
 /// Show which candidate leads the election NAME
 #[derive(Debug, Args)]
-#[command(long_about = LEADER_ABOUT, after_long_help = LEADER_MORE)]
+#[command(long_about = help::leader::ABOUT, after_long_help = help::leader::MORE)]
 pub(crate) struct LeaderArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
@@ -290,7 +281,7 @@ pub(crate) struct LeaderArgs {
 
 /// Set how many commands may hold a permit of NAME at once
 #[derive(Debug, Args)]
-#[command(long_about = PERMITS_ABOUT, after_long_help = PERMITS_MORE)]
+#[command(long_about = help::permits::ABOUT, after_long_help = help::permits::MORE)]
 pub(crate) struct PermitsArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
@@ -308,7 +299,7 @@ pub(crate) struct PermitsArgs {
 
 /// Say that the servers are a new fleet that has forgotten nothing
 #[derive(Debug, Args)]
-#[command(long_about = BLESS_ABOUT, after_long_help = BLESS_MORE)]
+#[command(long_about = help::bless::ABOUT, after_long_help = help::bless::MORE)]
 pub(crate) struct BlessArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
@@ -328,7 +319,7 @@ pub(crate) struct BlessArgs {
 
 /// Print the least rights of a user, for ACL SETUSER
 #[derive(Debug, Args)]
-#[command(long_about = ACL_ABOUT, after_long_help = ACL_MORE)]
+#[command(long_about = help::acl::ABOUT, after_long_help = help::acl::MORE)]
 pub(crate) struct AclArgs {
     /// What the names are used as; repeat for several [default: what `palisade run` uses without options]
     #[arg(long, value_enum, value_name = "KIND")]
@@ -371,7 +362,7 @@ pub(crate) struct AclArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
+    #[arg(long, value_name = "PREFIX", help = help::options::NAMESPACE)]
     pub(crate) namespace: Option<String>,
 
     #[command(flatten)]

@@ -5,17 +5,11 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{KindOfName, LONGEST_PAUSE, ServerArgs};
-use crate::{
-    duration,
-    help::{
-        DOCTOR_ABOUT, DOCTOR_MORE, LS_ABOUT, LS_MORE, UNLOCK_ABOUT, UNLOCK_MORE, WATCH_ABOUT,
-        WATCH_MORE,
-    },
-};
+use crate::{duration, help};
 
 /// List the locks that are held
 #[derive(Debug, Args)]
-#[command(long_about = LS_ABOUT, after_long_help = LS_MORE)]
+#[command(long_about = help::ls::ABOUT, after_long_help = help::ls::MORE)]
 pub(crate) struct LsArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
@@ -44,7 +38,7 @@ pub(crate) struct LsArgs {
 
 /// Tell what becomes of locks, a line of JSON for each change, until it is ended
 #[derive(Debug, Args)]
-#[command(long_about = WATCH_ABOUT, after_long_help = WATCH_MORE)]
+#[command(long_about = help::watch::ABOUT, after_long_help = help::watch::MORE)]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
@@ -68,7 +62,7 @@ pub(crate) struct WatchArgs {
 
 /// Take the lock NAME away from a holder, which ends before another is granted it
 #[derive(Debug, Args)]
-#[command(long_about = UNLOCK_ABOUT, after_long_help = UNLOCK_MORE)]
+#[command(long_about = help::unlock::ABOUT, after_long_help = help::unlock::MORE)]
 pub(crate) struct UnlockArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,
@@ -95,7 +89,7 @@ pub(crate) struct UnlockArgs {
 
 /// Show how the servers are, and what a crash of one of them would cost
 #[derive(Debug, Args)]
-#[command(long_about = DOCTOR_ABOUT, after_long_help = DOCTOR_MORE)]
+#[command(long_about = help::doctor::ABOUT, after_long_help = help::doctor::MORE)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub(crate) servers: ServerArgs,

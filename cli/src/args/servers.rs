@@ -5,33 +5,27 @@ use std::{path::PathBuf, time::Duration};
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::FileArgs;
-use crate::{
-    duration,
-    help::{
-        CLOCK_SKEW, FAILOVER, FLEET_MAX_LEASE, MAX_LEASE, NAMESPACE, PASSWORD_FILE, QUARANTINE,
-        SERVER, SHARDED_PUBSUB, TRACKING, UNIDENTIFIED,
-    },
-};
+use crate::{duration, help};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
     // No parser and no default here: clap would print the value, which may hold a password.
-    #[arg(short, long = "server", value_name = "URL", help = SERVER)]
+    #[arg(short, long = "server", value_name = "URL", help = help::options::SERVER)]
     pub(crate) servers: Vec<String>,
 
     #[command(flatten)]
     pub(crate) files: FileArgs,
 
-    #[arg(long, value_name = "FILE", help = PASSWORD_FILE)]
+    #[arg(long, value_name = "FILE", help = help::options::PASSWORD_FILE)]
     pub(crate) password_file: Option<PathBuf>,
 
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = MAX_LEASE)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = help::options::MAX_LEASE)]
     pub(crate) max_lease: Option<Duration>,
 
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = FLEET_MAX_LEASE)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = help::options::FLEET_MAX_LEASE)]
     pub(crate) fleet_max_lease: Option<Duration>,
 
-    #[arg(long, value_name = "PREFIX", help = NAMESPACE)]
+    #[arg(long, value_name = "PREFIX", help = help::options::NAMESPACE)]
     pub(crate) namespace: Option<String>,
 
     /// Count a lock as held only while so many replicas of its master have it: more than can be lost
@@ -44,22 +38,22 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     pub(crate) failover_lag: Option<Duration>,
 
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = TRACKING)]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", help = help::options::TRACKING)]
     pub(crate) tracking: Option<bool>,
 
-    #[arg(long, value_enum, value_name = "WHAT", help = SHARDED_PUBSUB)]
+    #[arg(long, value_enum, value_name = "WHAT", help = help::options::SHARDED_PUBSUB)]
     pub(crate) sharded_pubsub: Option<ReleasesTold>,
 
-    #[arg(long, value_enum, value_name = "WHAT", help = QUARANTINE)]
+    #[arg(long, value_enum, value_name = "WHAT", help = help::options::QUARANTINE)]
     pub(crate) quarantine: Option<WhichWait>,
 
-    #[arg(long, value_enum, value_name = "WHAT", help = FAILOVER)]
+    #[arg(long, value_enum, value_name = "WHAT", help = help::options::FAILOVER)]
     pub(crate) failover: Option<AfterFailover>,
 
-    #[arg(long, value_enum, value_name = "WHAT", help = UNIDENTIFIED)]
+    #[arg(long, value_enum, value_name = "WHAT", help = help::options::UNIDENTIFIED)]
     pub(crate) unidentified: Option<VotesOfUnknown>,
 
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = CLOCK_SKEW)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, help = help::options::CLOCK_SKEW)]
     pub(crate) clock_skew: Option<Duration>,
 
     /// Tell on stderr what happens to the connections, and what servers are warned about; -vv: all of it
