@@ -34,11 +34,13 @@
 //! # To change…
 //! - a kind: its folder; to add one: `docs/maintain/change.md`
 //! - which scripts connections load, and what their headers must say: `scripts`
-//! - which rights a user needs: `rights`; what a name is used as: `usage`
+//! - which rights a user needs: `rights`; what a name is used as, with which keys: `usage`; by which commands:
+//!   `commands`
 //! - how locks on one node are looked at and forced open: `looking`; how one is taken away from its holder: `revoking`
 //! - permits: `permits` for both semaphores, `semaphore` and `expirable` for one
 //! - a change of a number: `counter`, and `once` for at most once
 
+mod commands;
 mod counter;
 mod expirable;
 mod fair;

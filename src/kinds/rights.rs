@@ -1,12 +1,15 @@
-//! Which rights a user of a server needs, as its ACL rules say them: read off the scripts.
+//! Which rights a user of a server needs, as its ACL rules say them.
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{revoking, scripts, usage::Use};
-use crate::{
-    health, presence,
-    wire::{Script, key},
+use super::{
+    commands::{
+        CONNECTING, IN_CLUSTER, LISTING, LISTING_BY_NAME, OF_SCRIPTS, WITH_LOCKS, called_by,
+    },
+    revoking, scripts,
+    usage::Use,
 };
+use crate::{health, presence, wire::key};
 
 /// The least rights that a user of a server needs, as rules of its ACL.
 ///
@@ -239,7 +242,7 @@ impl Rights {
                 return commands;
             }
         }
-        let scripts = self.uses.iter().flat_map(|used| used.usage.scripts());
+        let scripts = self.uses.iter().flat_map(|used| scripts::of(used.usage));
         for script in scripts {
             commands.extend(called_by(script.source));
         }
@@ -282,81 +285,6 @@ impl Rights {
 impl fmt::Display for Rights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.rules().join(" "))
-    }
-}
-
-impl Use {
-    fn scripts(self) -> Vec<&'static Script> {
-        scripts::of(self)
-    }
-
-    /// All that its scripts may be given.
-    fn keys(self, name: &str) -> Vec<String> {
-        let beside: Vec<std::sync::Arc<str>> = match self {
-            Self::Lock => vec![
-                key::turn(name),
-                key::turn_line(name),
-                key::last_run(name),
-                key::period(name, "*"),
-            ],
-            Self::FencedLock => vec![
-                key::turn(name),
-                key::turn_line(name),
-                key::lock_counter(name),
-                key::member_counter(name),
-                key::last_run(name),
-                key::period(name, "*"),
-            ],
-            Self::Election => {
-                let lock = Self::FencedLock.keys(name).into_iter();
-                return lock.chain([key::leader(name).to_string()]).collect();
-            }
-            Self::FairLock => vec![
-                key::fair_queue(name),
-                key::fair_deadlines(name),
-                key::fair_note(name),
-                key::last_run(name),
-                key::period(name, "*"),
-            ],
-            Self::RwLock => vec![
-                key::rw_timer(name, "*"),
-                key::rw_wish(name),
-                key::last_run(name),
-                key::period(name, "*"),
-            ],
-            Self::Semaphore => {
-                vec![key::permit_holders(name), key::permits_wish(name), key::once(name, "*")]
-            }
-            Self::ExpirableSemaphore => {
-                vec![key::permit_leases(name), key::permits_wish(name), key::once(name, "*")]
-            }
-            Self::CountDownLatch => vec![key::latch_generation(name), key::once(name, "*")],
-        };
-        beside.iter().map(ToString::to_string).chain([name.to_owned()]).collect()
-    }
-
-    /// Whether it is a lock, which can be taken away from its holder.
-    fn has_holders(self) -> bool {
-        !matches!(self, Self::Semaphore | Self::ExpirableSemaphore | Self::CountDownLatch)
-    }
-
-    fn channels(self, name: &str) -> Vec<String> {
-        let lock = key::lock_channel(name);
-        match self {
-            Self::Lock | Self::FencedLock => {
-                vec![lock.to_string(), key::turn_channel(name, "*").to_string()]
-            }
-            Self::Election => {
-                let lock = Self::FencedLock.channels(name).into_iter();
-                lock.chain([key::leader_channel(name).to_string()]).collect()
-            }
-            Self::FairLock => vec![format!("{lock}:*")],
-            Self::RwLock => vec![key::rw_channel(name).to_string()],
-            Self::Semaphore | Self::ExpirableSemaphore => {
-                vec![key::permits_channel(name).to_string()]
-            }
-            Self::CountDownLatch => vec![key::latch_channel(name).to_string()],
-        }
     }
 }
 
@@ -409,80 +337,9 @@ fn without_spaces(pattern: &str) -> String {
     pattern.replace(is_space, "?")
 }
 
-/// The commands that a script calls.
-fn called_by(source: &str) -> impl Iterator<Item = String> {
-    let code = source.lines().filter(|line| !line.trim_start().starts_with("--"));
-    code.flat_map(|line| {
-        let calls = line.split("call('").skip(1);
-        calls.filter_map(|rest| rest.split('\'').next()).map(str::to_lowercase).collect::<Vec<_>>()
-    })
-}
-
-/// What is said without a script: at a connect, by waiters, in a release, and about marks. Of `info` all
-/// that is asked is in one command.
-const CONNECTING: [&str; 13] = [
-    "client|setname",
-    "eval",
-    "evalsha",
-    "get",
-    "hdel",
-    "info",
-    "ping",
-    "publish",
-    "script|exists",
-    "script|load",
-    "select",
-    "subscribe",
-    "unsubscribe",
-];
-
-/// What of that is said of holds alone.
-const WITH_LOCKS: [&str; 4] = ["hdel", "publish", "subscribe", "unsubscribe"];
-
-/// What runs scripts: what is only read is asked for by plain commands.
-const OF_SCRIPTS: [&str; 2] = ["eval", "evalsha"];
-
-/// What is said to list locks.
-const LISTING: [&str; 13] = [
-    "exists",
-    "hget",
-    "hgetall",
-    "hkeys",
-    "hlen",
-    "hmget",
-    "hscan",
-    "lrange",
-    "pttl",
-    "pubsub|numsub",
-    "scan",
-    "time",
-    "zcard",
-];
-
-/// And of what is named, where it is permits.
-const LISTING_BY_NAME: [&str; 1] = ["zrange"];
-
-/// And of the servers of a cluster: where a slot is, and which waiters its names have.
-const IN_CLUSTER: [&str; 8] = [
-    "asking",
-    "cluster|info",
-    "cluster|myid",
-    "cluster|slots",
-    "pubsub|shardnumsub",
-    "spublish",
-    "ssubscribe",
-    "sunsubscribe",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn commands_are_those_of_the_scripts() {
-        let source = "-- call('FLUSHALL')\nlocal a = redis.pcall('HGET', k, f) or call('SET', k)";
-        assert_eq!(called_by(source).collect::<Vec<_>>(), ["hget", "set"]);
-    }
 
     #[test]
     fn keys_and_channels_are_those_of_the_names() {
