@@ -7,7 +7,7 @@
 use std::{
     cell::Cell,
     fmt,
-    future::poll_fn,
+    future::{pending, poll_fn},
     num::NonZero,
     ops::{Add, Sub},
     panic::catch_unwind,
@@ -19,7 +19,10 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use tokio::runtime::{Handle, Id};
+use tokio::{
+    runtime::{Handle, Id},
+    sync::Notify,
+};
 
 /// A point in time on one [`Clock`]: the time since that clock's origin, in whole nanoseconds and
 /// up to 584 years.
@@ -244,7 +247,7 @@ impl Clock for TokioClock {
         let at = (at != Instant::LATEST).then(|| self.origin.checked_add(at.since_origin()));
         match at.flatten() {
             Some(at) => Box::pin(tokio::time::sleep_until(at)),
-            None => Box::pin(std::future::pending()),
+            None => Box::pin(pending()),
         }
     }
 
@@ -282,6 +285,22 @@ pub(crate) fn is_possible_here(known: &'static LocalKey<Known>, attempt: fn()) -
 
 /// The clock as the rooms hand it around.
 pub(crate) type SharedClock = Arc<dyn Clock>;
+
+/// Returns when something is due, or at a nudge, after which something else may be due earlier. Where nothing is, a nudge
+/// alone ends it.
+pub(crate) async fn due_or_nudged(clock: &SharedClock, due: Option<Instant>, nudge: &Notify) {
+    let sleep = async {
+        match due {
+            Some(at) => clock.sleep_until(at).await,
+            None => pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = sleep => {}
+        () = nudge.notified() => {}
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ use super::{
     script::WriteRecord,
 };
 use crate::{
-    clock::{Instant, SharedClock},
+    clock::{Instant, SharedClock, due_or_nudged},
     error::NodeError,
     logging::NODE,
     node::Node,
@@ -116,17 +116,7 @@ impl Register {
 async fn write_when_due(register: Weak<RegisterInner>, clock: SharedClock, nudge: Arc<Notify>) {
     loop {
         let Some(due) = register.upgrade().map(|inner| inner.entries().next_due()) else { return };
-        let sleep = async {
-            match due {
-                Some(at) => clock.sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = sleep => {}
-            () = nudge.notified() => {}
-        }
+        due_or_nudged(&clock, due, &nudge).await;
         let Some(inner) = register.upgrade() else { return };
         // What was noted at the very end stays due, and would be looked at for ever.
         if inner.is_over() {

@@ -44,7 +44,7 @@ use tokio::{runtime::Handle, sync::Notify};
 pub(crate) use self::pace::Followed;
 use self::table::{KeyTable, TrackingNews, TrackingStep};
 use crate::{
-    clock::{Instant, SharedClock},
+    clock::{Instant, SharedClock, due_or_nudged},
     error::NodeId,
     logging::NODE,
     node::Node,
@@ -110,17 +110,7 @@ impl Tracker {
 async fn look_when_due(tracker: Weak<TrackerInner>, clock: SharedClock, nudge: Arc<Notify>) {
     loop {
         let Some(due) = tracker.upgrade().map(|inner| inner.table().next_due()) else { return };
-        let sleep = async {
-            match due {
-                Some(at) => clock.sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = sleep => {}
-            () = nudge.notified() => {}
-        }
+        due_or_nudged(&clock, due, &nudge).await;
         let Some(inner) = tracker.upgrade() else { return };
         inner.be_due();
     }
