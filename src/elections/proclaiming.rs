@@ -31,7 +31,7 @@ impl Proclaiming<'_> {
             let enough = need - (members.len() - open.len());
             let failed = self.ask(&open, enough).await;
             let Some(failed) = failed else { return Ok(()) };
-            let may_pass = failed.iter().any(|(_, error)| may_pass(error));
+            let may_pass = failed.iter().any(|(_, error)| error.may_pass_if_repeated());
             // That it leads is said once: its user waits for that.
             let is_last = pause > LAST_PAUSE || self.number == 0;
             if is_last || !may_pass || self.guard.ensure_valid().is_err() {
@@ -88,17 +88,6 @@ pub(super) fn check_value(value: &[u8]) -> Result<(), ConfigError> {
     }
     let reason = format!("has {} bytes; at most {MOST_OF_VALUE} are announced", value.len());
     Err(ConfigError::InvalidSetting { setting: "value", reason: reason.into() })
-}
-
-/// Whether a server may answer otherwise when it is asked once more.
-fn may_pass(error: &GuardedError) -> bool {
-    matches!(
-        error,
-        GuardedError::NotDone { .. }
-            | GuardedError::Unknown { .. }
-            | GuardedError::NotHeldThere { .. }
-            | GuardedError::NotReplicated { .. }
-    )
 }
 
 const MOST_OF_VALUE: usize = 1_024;

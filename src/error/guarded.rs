@@ -127,3 +127,17 @@ pub enum GuardedError {
         got: Text,
     },
 }
+
+impl GuardedError {
+    /// Whether the server may answer otherwise when the same is said once more, by a script that changes nothing when
+    /// it is said again.
+    pub(crate) const fn may_pass_if_repeated(&self) -> bool {
+        matches!(
+            self,
+            Self::NotDone { .. }
+                | Self::Unknown { .. }
+                | Self::NotHeldThere { .. }
+                | Self::NotReplicated { .. }
+        )
+    }
+}

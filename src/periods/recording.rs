@@ -120,15 +120,8 @@ impl Recording<'_> {
 
 /// Whether a server may answer otherwise when it is asked once more.
 fn may_pass(marked: &ByMember<Option<Marked>>) -> bool {
-    marked.values().flatten().any(|it| {
-        matches!(
-            it,
-            Err(GuardedError::NotDone { .. }
-                | GuardedError::Unknown { .. }
-                | GuardedError::NotHeldThere { .. }
-                | GuardedError::NotReplicated { .. })
-        )
-    })
+    let mut errors = marked.values().flatten().filter_map(|it| it.as_ref().err());
+    errors.any(GuardedError::may_pass_if_repeated)
 }
 
 /// Whether nothing was written for sure.
