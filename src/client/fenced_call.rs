@@ -6,8 +6,8 @@ use super::Client;
 use crate::{
     error::{GuardedError, LockName, NodeError},
     guarded_scripts::{
-        Argument, AskedOf, FromReply, GuardedCall, GuardedScript, GuardedWords, WrongReply,
-        newest_of, token_check,
+        Argument, AskedOf, FromReply, GuardedCall, GuardedScript, GuardedWords, newest_of,
+        token_check,
     },
     kind::FencingToken,
     process::NodeServices,
@@ -114,13 +114,13 @@ impl FencedData {
 impl FencedInvocation<'_> {
     /// One more of the script's `KEYS`.
     pub fn key(mut self, key: impl Argument) -> Self {
-        self.words.keys.push(key.into_bytes());
+        self.words.add_key(key);
         self
     }
 
     /// One more of the script's `ARGV`.
     pub fn arg(mut self, arg: impl Argument) -> Self {
-        self.words.args.push(arg.into_bytes());
+        self.words.add_arg(arg);
         self
     }
 
@@ -151,10 +151,7 @@ impl FencedInvocation<'_> {
                 .outcome(answered, |taken, _| data.refused(newest_of(taken), asked.clone()))?,
             Err(source) => return Err(asked.without_answer(source)),
         };
-        T::from_reply(reply).map_err(|WrongReply { expected, got, .. }| {
-            let AskedOf { lock, node } = asked;
-            GuardedError::WrongReply { lock, node, expected, got }
-        })
+        asked.read(reply)
     }
 }
 
@@ -170,11 +167,7 @@ impl fmt::Debug for FencedData {
 
 impl fmt::Debug for FencedInvocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FencedInvocation")
-            .field("data", &self.data)
-            .field("script", self.script)
-            .field("keys", &self.words.keys.len())
-            .field("args", &self.words.args.len())
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("FencedInvocation");
+        self.words.show(self.script, shown.field("data", &self.data))
     }
 }

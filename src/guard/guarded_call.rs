@@ -7,7 +7,7 @@ use crate::{
     by_member::MemberId,
     claim::run_guarded,
     error::{ConfigError, GuardedError},
-    guarded_scripts::{Argument, FromReply, GuardedScript, GuardedWords, WrongReply},
+    guarded_scripts::{Argument, AskedOf, FromReply, GuardedScript, GuardedWords},
 };
 
 /// A [guarded script](GuardedScript) with what it is told: made by [`LockGuard::script`].
@@ -75,13 +75,13 @@ impl<'a> GuardedInvocation<'a> {
 
     /// One more of the script's `KEYS`.
     pub fn key(mut self, key: impl Argument) -> Self {
-        self.words.keys.push(key.into_bytes());
+        self.words.add_key(key);
         self
     }
 
     /// One more of the script's `ARGV`.
     pub fn arg(mut self, arg: impl Argument) -> Self {
-        self.words.args.push(arg.into_bytes());
+        self.words.add_arg(arg);
         self
     }
 
@@ -96,20 +96,14 @@ impl<'a> GuardedInvocation<'a> {
         self.guard.ensure_valid()?;
         let (claim, member) = (self.guard.turn().claim(), self.member?);
         let reply = run_guarded(claim, member, self.script, self.words).await?;
-        T::from_reply(reply).map_err(|WrongReply { expected, got, .. }| {
-            let node = claim.members()[member].services.node_id().clone();
-            GuardedError::WrongReply { lock: claim.lock_name(), node, expected, got }
-        })
+        let node = claim.members()[member].services.node_id().clone();
+        AskedOf { lock: claim.lock_name(), node }.read(reply)
     }
 }
 
 impl fmt::Debug for GuardedInvocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Invocation")
-            .field("guard", self.guard)
-            .field("script", self.script)
-            .field("keys", &self.words.keys.len())
-            .field("args", &self.words.args.len())
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("Invocation");
+        self.words.show(self.script, shown.field("guard", self.guard))
     }
 }

@@ -1,15 +1,15 @@
 //! One call of a guarded script, and what its answer means.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-use super::{ScriptReply, script::GuardedScript};
+use super::{Argument, ScriptReply, script::GuardedScript};
 use crate::wire::{Call, Composed, HoldCheck, Items, Malformed, ScriptText, Words};
 
 /// What a user says to a script: its keys and its arguments, as bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GuardedWords {
-    pub(crate) keys: Vec<Vec<u8>>,
-    pub(crate) args: Vec<Vec<u8>>,
+    pub(super) keys: Vec<Vec<u8>>,
+    args: Vec<Vec<u8>>,
 }
 
 /// A script with all that it is told.
@@ -33,6 +33,25 @@ pub(crate) enum GuardedAnswer {
 }
 
 impl GuardedWords {
+    pub(crate) fn add_key(&mut self, key: impl Argument) {
+        self.keys.push(key.into_bytes());
+    }
+
+    pub(crate) fn add_arg(&mut self, arg: impl Argument) {
+        self.args.push(arg.into_bytes());
+    }
+
+    /// Ends what `Debug` shows of a call: how much is said, and not what.
+    pub(crate) fn show(
+        &self,
+        script: &GuardedScript,
+        shown: &mut fmt::DebugStruct<'_, '_>,
+    ) -> fmt::Result {
+        shown.field("script", script);
+        shown.field("keys", &self.keys.len()).field("args", &self.args.len());
+        shown.finish_non_exhaustive()
+    }
+
     /// In bytes.
     fn size(&self) -> usize {
         self.keys.iter().chain(&self.args).map(Vec::len).sum()

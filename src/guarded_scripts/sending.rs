@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     call::{GuardedAnswer, GuardedCall, GuardedWords},
-    reply::ScriptReply,
+    reply::{FromReply, ScriptReply, WrongReply},
 };
 use crate::{
     clock::Instant,
@@ -95,6 +95,14 @@ impl AskedOf {
     pub(crate) fn not_done(self, source: NodeError) -> GuardedError {
         let Self { lock, node } = self;
         GuardedError::NotDone { lock, node, source }
+    }
+
+    /// What the script returned, as what its user expects.
+    pub(crate) fn read<T: FromReply>(self, reply: ScriptReply) -> Result<T, GuardedError> {
+        T::from_reply(reply).map_err(|WrongReply { expected, got, .. }| {
+            let Self { lock, node } = self;
+            GuardedError::WrongReply { lock, node, expected, got }
+        })
     }
 
     /// What the script returned; or what is made of a refusal, and of what the prologue said beside it.
