@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     args::BlessArgs,
-    duration,
+    duration::{self, whole_ms},
     examine::{examine_all, vote_problem},
     exit::{self, Failure},
     print_json, refusal, said,
@@ -61,7 +61,7 @@ fn print_outcome(
     };
     let each = servers.masters().clients().iter().map(|client| {
         let of = seen.iter().find(|(node, _)| node == client.node_id());
-        let uptime_ms = of.and_then(|(_, uptime)| u64::try_from(uptime.as_millis()).ok());
+        let uptime_ms = of.and_then(|(_, uptime)| whole_ms(*uptime));
         Blessed { server: client.node_id().to_string(), uptime_ms }
     });
     print_json(&Blessing { blessed: blessed.is_ok(), reason, servers: each.collect() })

@@ -22,6 +22,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "not a number of seconds".into())
 }
 
+/// As programs are told it; `None` of what no number has.
+pub(crate) fn whole_ms(duration: Duration) -> Option<u64> {
+    u64::try_from(duration.as_millis()).ok()
+}
+
 /// Writes a duration for people: whole milliseconds, then humantime's words.
 pub(crate) fn show(duration: Duration) -> String {
     let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);

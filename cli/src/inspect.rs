@@ -11,17 +11,19 @@ use serde::Serialize;
 
 use crate::{
     args::InspectArgs,
-    exit::{self, Failure},
+    duration::whole_ms,
+    exit::Failure,
     holder::{self, Known, Place},
     print, refusal,
     servers::Servers,
+    to_json,
 };
 
 /// Asks all servers and prints what they say.
 pub(crate) async fn inspect(args: &InspectArgs) -> Result<u8, Failure> {
     let servers = Servers::named(&args.servers)?;
     let finding = Finding::of(&servers, &args.name).await?;
-    let text = if args.json { finding.to_json()? } else { finding.to_string() };
+    let text = if args.json { to_json(&finding)? } else { finding.to_string() };
     let printed = print(&text);
     servers.close().await;
     printed?;
@@ -180,11 +182,6 @@ impl Finding {
             IS_UNKNOWN
         }
     }
-
-    fn to_json(&self) -> Result<String, Failure> {
-        let json = serde_json::to_string_pretty(self);
-        json.map(|json| json + "\n").map_err(|error| Failure::new(exit::INTERNAL, error))
-    }
 }
 
 impl State {
@@ -225,7 +222,7 @@ impl Quarantined {
         let until = humantime::format_rfc3339_seconds(SystemTime::now() + *counts_in);
         Self {
             quarantined: cause.to_string(),
-            counts_in_ms: u64::try_from(counts_in.as_millis()).ok(),
+            counts_in_ms: whole_ms(*counts_in),
             told: format!("quarantined until {until}: {cause}"),
         }
     }
@@ -237,14 +234,13 @@ impl By {
         let record = known.record(holder);
         let text = |of: fn(&ProcessRecord) -> &Option<String>| record.and_then(|it| of(it).clone());
         let held_for = record.and_then(|record| record.held_for);
-        let ttl_ms = holder.ttl.and_then(|ttl| u64::try_from(ttl.as_millis()).ok());
         Self {
             holder: holder.id.clone(),
             count: holder.count,
-            ttl_ms,
+            ttl_ms: holder.ttl.and_then(whole_ms),
             host,
             pid,
-            held_ms: held_for.and_then(|time| u64::try_from(time.as_millis()).ok()),
+            held_ms: held_for.and_then(whole_ms),
             user: text(|record| &record.user),
             program: text(|record| &record.program),
             note: text(|record| &record.note),

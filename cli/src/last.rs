@@ -4,8 +4,8 @@ use palisade::{error::InspectError, once::RecordedRun};
 use serde::Serialize;
 
 use crate::{
-    args::InspectArgs, exit::Failure, inspect::cause, ls::schema::written, print, print_json,
-    refusal, servers::Servers,
+    args::InspectArgs, duration::whole_ms, exit::Failure, inspect::cause, ls::schema::written,
+    print, print_json, refusal, servers::Servers,
 };
 
 /// What all servers say. For programs: fields are added, never changed.
@@ -91,7 +91,7 @@ impl Recorded {
             outcome: run.outcome.to_string(),
             start: written(run.start),
             end: written(run.end),
-            age_ms: u64::try_from(run.age.as_millis()).ok(),
+            age_ms: whole_ms(run.age),
             holder: run.holder.clone(),
             by: run.by.clone(),
         }

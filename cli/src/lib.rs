@@ -138,8 +138,12 @@ fn print(text: &str) -> Result<(), Failure> {
 
 /// The same, for programs.
 fn print_json(what: &impl Serialize) -> Result<(), Failure> {
+    print(&to_json(what)?)
+}
+
+fn to_json(what: &impl Serialize) -> Result<String, Failure> {
     let json = serde_json::to_string_pretty(what);
-    print(&(json.map_err(|error| Failure::new(exit::INTERNAL, error))? + "\n"))
+    json.map(|json| json + "\n").map_err(|error| Failure::new(exit::INTERNAL, error))
 }
 
 /// The same. Whether anything still reads it.

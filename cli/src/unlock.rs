@@ -1,5 +1,7 @@
 //! `palisade unlock`: takes a lock away from its holder, in place or at once.
 
+use std::time::Duration;
+
 use palisade::{
     Client,
     error::{ChangeError, InspectError, NodeError},
@@ -9,6 +11,7 @@ use serde::Serialize;
 
 use crate::{
     args::UnlockArgs,
+    duration::whole_ms,
     exit::{self, Failure},
     inspect::cause,
     print, print_json, refusal, said,
@@ -95,7 +98,7 @@ struct ToldOfServer {
 
 impl ToldOfServer {
     fn of(server: String, revoked: &Result<Revoked, InspectError>) -> Self {
-        let ms = |ttl: &std::time::Duration| u64::try_from(ttl.as_millis()).ok();
+        let ms = |ttl: &Duration| whole_ms(*ttl);
         let (state, by, ttl_ms, error) = match revoked {
             Ok(Revoked::Replaced { by, ttl, .. }) => ("replaced", Some(by.clone()), ms(ttl), None),
             Ok(Revoked::Freed) => ("freed", None, None, None),

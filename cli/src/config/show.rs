@@ -13,6 +13,7 @@ use crate::{
     exit::{self, Failure},
     in_one_line, print,
     table::table,
+    to_json,
 };
 
 /// Answers the question. Asks no server.
@@ -76,7 +77,7 @@ fn json(config: &Config) -> Result<String, Failure> {
         profiles: &config.profiles,
         settings,
     };
-    serde_json::to_string_pretty(&shown).map(|json| json + "\n").map_err(unwritable)
+    to_json(&shown)
 }
 
 fn text(config: &Config) -> String {

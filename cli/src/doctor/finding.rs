@@ -13,7 +13,6 @@ use super::{
 use crate::{
     duration,
     examine::{Examined, Silence},
-    exit::{self, Failure},
     in_one_line,
 };
 
@@ -103,11 +102,6 @@ impl Finding {
 
     pub(super) fn has_problems(&self) -> bool {
         !self.healthy
-    }
-
-    pub(super) fn to_json(&self) -> Result<String, Failure> {
-        let json = serde_json::to_string_pretty(self);
-        json.map(|json| json + "\n").map_err(|error| Failure::new(exit::INTERNAL, error))
     }
 }
 

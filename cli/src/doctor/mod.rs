@@ -13,6 +13,7 @@ use crate::{
     exit::Failure,
     print, refusal,
     servers::Servers,
+    to_json,
 };
 
 pub(crate) use self::verdict::Deployment;
@@ -34,7 +35,7 @@ pub(crate) async fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let skew = servers.clock_skew().unwrap_or(CLOCK_SKEW);
     let allowance = Allowance { skew, lag: servers.failover_lag() };
     let finding = Finding::of(&examined, &usable, &rule, &allowance);
-    print(&if args.json { finding.to_json()? } else { finding.to_string() })?;
+    print(&if args.json { to_json(&finding)? } else { finding.to_string() })?;
     let (answered, asked) = (finding.answered(), finding.asked());
     if 2 * answered <= asked {
         let why = format_args!("{answered} of {asked} servers answered");

@@ -9,15 +9,8 @@ use palisade::{
     error::{ConfigError, NodeError, NodeId},
     inspect::{ListOptions, ListedLock, LockList, ProcessList},
 };
-use serde::Serialize;
 
-use crate::{
-    args::LsArgs,
-    exit::{self, Failure},
-    print, refusal,
-    servers::Servers,
-    tell,
-};
+use crate::{args::LsArgs, exit::Failure, print, print_json, refusal, servers::Servers, tell};
 
 /// Goes through all keys of all servers, and prints what is found.
 pub(crate) async fn ls(args: &LsArgs) -> Result<u8, Failure> {
@@ -40,7 +33,7 @@ async fn list_locks(args: &LsArgs, servers: &Servers) -> Result<u8, Failure> {
     };
     let shown: Vec<_> = list.locks.iter().filter(is_shown).collect();
     if args.json {
-        print(&json(&schema::Locks::of(&list, &shown))?)?;
+        print_json(&schema::Locks::of(&list, &shown))?;
     } else {
         print(&table::of_locks(&shown, list.asked))?;
     }
@@ -57,7 +50,7 @@ async fn list_processes(args: &LsArgs, servers: &Servers) -> Result<u8, Failure>
         servers.masters().list_processes(&options(args)).await.map_err(unusable)?;
     check_answered(list.answered, &list.failed)?;
     if args.json {
-        print(&json(&schema::Processes::of(&list))?)?;
+        print_json(&schema::Processes::of(&list))?;
     } else {
         print(&table::of_processes(&list.processes))?;
     }
@@ -104,11 +97,6 @@ fn tell_unread(unread: u64) {
 
 fn unusable(error: ConfigError) -> Failure {
     Failure::usage(error)
-}
-
-fn json(of: &impl Serialize) -> Result<String, Failure> {
-    let json = serde_json::to_string_pretty(of);
-    json.map(|json| json + "\n").map_err(|error| Failure::new(exit::INTERNAL, error))
 }
 
 const NONE_IS_OLDER: u8 = 0;

@@ -13,6 +13,8 @@ use palisade::{
 };
 use serde::Serialize;
 
+use crate::duration::whole_ms;
+
 /// All of it, of locks.
 #[derive(Debug, Serialize)]
 pub(super) struct Locks<'a> {
@@ -129,7 +131,7 @@ impl<'a> Lock<'a> {
             sort: lock.sort.to_string(),
             votes: lock.votes,
             left: lock.left,
-            held_ms: lock.held_for().and_then(ms),
+            held_ms: lock.held_for().and_then(whole_ms),
             waiting: lock.waiting,
             holders: lock.holders.iter().map(By::of).collect(),
             more_holders: lock.more_holders,
@@ -149,11 +151,11 @@ impl<'a> By<'a> {
                 _ => "alone",
             },
             count: by.holder.count,
-            ttl_ms: by.holder.ttl.and_then(ms),
+            ttl_ms: by.holder.ttl.and_then(whole_ms),
             votes: by.votes,
             dead: by.is_dead,
             operator: by.holder.is_revoked(),
-            held_ms: by.held_for().and_then(ms),
+            held_ms: by.held_for().and_then(whole_ms),
             since: since.map(written),
             process: by.process.as_ref().map(Told::of).unwrap_or_default(),
         }
@@ -201,10 +203,6 @@ impl<'a> Process<'a> {
             holds: listed.holds,
         }
     }
-}
-
-fn ms(time: Duration) -> Option<u64> {
-    u64::try_from(time.as_millis()).ok()
 }
 
 /// What no calendar has is written as its end.
