@@ -345,27 +345,7 @@ impl Endpoint {
             let stream = tcp::connect(host, *port, clock).await?;
             return Ok((Box::new(stream), Some(told)));
         }
-        let stream: Box<dyn Stream> = match &self.address {
-            Address::Tcp(host, port) => Box::new(tcp::connect(host, *port, clock).await?),
-            #[cfg(unix)]
-            Address::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
-            #[cfg(not(unix))]
-            Address::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
-            Address::Connector(connect) => {
-                let connect = connect.clone();
-                let made = self.theirs.run(move || connect()).await?;
-                made.ok_or_else(|| io::Error::other("the connector panicked"))??
-            }
-            #[cfg(feature = "embedded")]
-            Address::Led(lead) => {
-                let (stream, config) = lead().await?;
-                let told = Whereabouts { place: (self.name.clone(), 0), config: Some(config) };
-                return Ok((stream, Some(told)));
-            }
-            Address::Told(_) => return Err(io::Error::other("no sentinel was asked")),
-            Address::Cluster(places) => return any_of(&places.members(), clock).await,
-        };
-        Ok((stream, None))
+        self.address.dial(&self.name, &self.theirs, clock).await
     }
 
     /// Whether it may be another server later.
@@ -467,6 +447,37 @@ impl Address {
         let is_ipv6 = host.contains(':');
         let name = if is_ipv6 { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
         Ok(Some((Self::Tcp(host.as_str().into(), *port), name, spoken)))
+    }
+
+    /// Makes a stream, and tells where it leads, if that may change.
+    async fn dial(
+        &self,
+        #[cfg_attr(not(feature = "embedded"), expect(unused_variables, reason = "of `Led` alone"))]
+        name: &Arc<str>,
+        theirs: &Theirs,
+        clock: &SharedClock,
+    ) -> io::Result<(Box<dyn Stream>, Option<Whereabouts>)> {
+        let stream: Box<dyn Stream> = match self {
+            Self::Tcp(host, port) => Box::new(tcp::connect(host, *port, clock).await?),
+            #[cfg(unix)]
+            Self::Unix(path) => Box::new(tokio::net::UnixStream::connect(path).await?),
+            #[cfg(not(unix))]
+            Self::Unix(_) => return Err(io::ErrorKind::Unsupported.into()),
+            Self::Connector(connect) => {
+                let connect = connect.clone();
+                let made = theirs.run(move || connect()).await?;
+                made.ok_or_else(|| io::Error::other("the connector panicked"))??
+            }
+            #[cfg(feature = "embedded")]
+            Self::Led(lead) => {
+                let (stream, config) = lead().await?;
+                let told = Whereabouts { place: (name.clone(), 0), config: Some(config) };
+                return Ok((stream, Some(told)));
+            }
+            Self::Told(_) => return Err(io::Error::other("no sentinel was asked")),
+            Self::Cluster(places) => return any_of(&places.members(), clock).await,
+        };
+        Ok((stream, None))
     }
 
     /// Whether its streams are made by the caller.
