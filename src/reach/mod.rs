@@ -28,10 +28,11 @@
 //! # To change…
 //! - what is asked of a new connection: `handshake`, and what follows from it in `standing`
 //! - what an error of a server means: `cause`
-//! - a way to reach a server: `Address` in `endpoint`, and the builder's settings in `client`
+//! - a way to reach a server: `address`, and the builder's settings in `client`
 //! - which sentinel is believed: `sentinels_word`; how they are asked: `directory`
 //! - a setting of nodes: `settings`, and `client/builder.rs`
 
+mod address;
 mod backoff;
 pub(crate) mod cause;
 mod codec;
@@ -61,7 +62,7 @@ mod tls;
 mod url;
 
 #[cfg(feature = "embedded")]
-pub(crate) use self::endpoint::Lead;
+pub(crate) use self::address::Lead;
 #[cfg(feature = "tls")]
 pub use self::tls::Tls;
 pub(crate) use self::{
