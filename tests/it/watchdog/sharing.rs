@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use palisade::{
-    Client, Lease, LockGuard, LostCause,
+    Client, Lease, LockGuard,
     clock::{BootClock, Clock},
 };
 use testkit::{Fault, FaultProxy, RedisServer};
