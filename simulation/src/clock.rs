@@ -163,6 +163,8 @@ mod tests {
                 wall_clock_us: 0,
                 set: None,
                 ppm,
+                max_lease_ms: None,
+                examines: false,
                 begins_us: 0,
                 late_us: 0,
                 watchdog_late_us: 0,

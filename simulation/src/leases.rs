@@ -23,7 +23,7 @@ impl Plan {
         plan.replicas.clear();
         plan.broken.clear();
         while plan.nodes.len() < 3 {
-            plan.nodes.push(plan.nodes[0].clone());
+            plan.nodes.extend_from_within(..1);
         }
         plan.draw_long_leases(&mut random);
         plan.draw_losses(&mut random);
