@@ -97,7 +97,9 @@ impl Plan {
         };
         // All may want one lock, and hold it one after the other: what they asked for before the calm, too.
         let callers: u64 = self.processes.iter().map(|process| u64::from(process.lanes)).sum();
-        self.finish_at + leases + MS * self.absent_ms() + kept + callers * HELD
+        // Some of them write line after line, each after some work.
+        let held = if self.about == About::Guarded { 2 * HELD } else { HELD };
+        self.finish_at + leases + MS * self.absent_ms() + kept + callers * held
     }
 
     /// How long it takes at most until all that follow an election have seen that none leads: they look every few
