@@ -45,10 +45,11 @@ impl Claim {
     pub(super) fn releases(&self, members: impl Iterator<Item = MemberId>) -> Releases {
         let (now, mut members) = (self.now(), members.peekable());
         let mut releases = Releases::new();
+        let tells = self.state().members.values().any(MemberState::is_granted);
         while members.peek().is_some() {
             // The watchdog is not to wait until thousands are done.
             let (mut state, some) = (self.state(), members.by_ref().take(AT_ONCE));
-            releases.extend(some.filter_map(|id| self.release_of(&mut state, id, now)));
+            releases.extend(some.filter_map(|id| self.release_of(&mut state, id, tells, now)));
         }
         releases
     }
@@ -57,18 +58,19 @@ impl Claim {
         &self,
         state: &mut ClaimState,
         id: MemberId,
+        tells: bool,
         now: Instant,
     ) -> Option<(MemberId, Box<Release>)> {
         let member = &self.members[id];
         // A place in a queue has no lease to end with.
         let stands = state.queue == Some(id) && !state.members[id].is_granted();
         let lasts = if stands { PLACE } else { state.term.length() };
-        let is_granted = state.members[id].is_granted();
         let (connection, unanswered) = state.members[id].take_release()?;
         let (kind, holder) = (self.kind(id), state.members[id].holder(&self.holder));
-        // The plain one tells waiters of a release whatever it finds. Where nothing was granted, as far as is known, that
-        // would have them ask in vain, and tell others the same: for as long as the lock is held.
-        let plain = is_granted.then(|| kind.plain_release(holder)).flatten();
+        // The plain one tells waiters of a release whatever it finds. Where no member granted anything, as far as is
+        // known, that would have them ask in vain, and tell others the same: for as long as the lock is held. Of
+        // those that met each other all are told.
+        let plain = tells.then(|| kind.plain_release(holder)).flatten();
         let said = match plain {
             Some(plain) => ReleaseCommand::Plainly(plain),
             None => ReleaseCommand::ByScript(Box::new(kind.release(holder))),

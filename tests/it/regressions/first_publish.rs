@@ -61,14 +61,11 @@ async fn waiter_woken_by_the_first_of_several_announcements_is_not_lost() {
 
 /// Each is near another member, so every release goes from member to member, and wakes waiters
 /// before it has let go everywhere.
-///
-/// With five members one of them may be granted a tenth of what the others are: in one run of seven, 49 to 95 times. That is
-/// unfair, and it was so before; none at all, or a handful, would be starving.
 #[tokio::test(start_paused = true)]
 async fn waiters_do_not_starve_while_every_release_goes_from_member_to_member() {
     for n in [3, 5] {
         let wins = three_who_are_near_different_members(Rule::Majority, n).await;
-        assert!(wins.iter().all(|wins| *wins >= 25), "{n}: {wins:?}");
+        assert!(wins.iter().all(|wins| *wins >= 250), "{n}: {wins:?}");
     }
 }
 
