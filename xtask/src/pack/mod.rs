@@ -60,11 +60,36 @@ fn target() -> PathBuf {
 
 /// Where cargo has laid out what it packed.
 fn packed(package: &str) -> PathBuf {
-    target().join(format!("package/{package}-{}", env!("CARGO_PKG_VERSION")))
+    target().join("package").join(named(package))
 }
 
-/// Has our packages be built anew, and nothing else.
+fn named(package: &str) -> String {
+    format!("{package}-{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Where cargo unpacks what packages need, a folder for each registry. What we pack is a registry for it, which is known
+/// by its path: what was unpacked from there before is taken again, whatever is in it now.
+fn unpacked() -> PathBuf {
+    let at_home = || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cargo");
+    env::var_os("CARGO_HOME").map_or_else(at_home, PathBuf::from).join("registry/src")
+}
+
+fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries?.map(|entry| Ok(entry?.path())).collect(),
+    }
+}
+
+/// Has our packages be unpacked and built anew, and nothing else.
 fn forget_ours() -> io::Result<()> {
+    for registry in folders_in(&unpacked())? {
+        for folder in PACKAGES.map(|package| registry.join(named(package))) {
+            if folder.exists() {
+                fs::remove_dir_all(folder)?;
+            }
+        }
+    }
     let known = match fs::read_dir(target().join("debug/.fingerprint")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         known => known?,
