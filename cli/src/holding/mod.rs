@@ -232,7 +232,13 @@ impl Watch<'_> {
             }
             Ok(Course::Lost) => match &self.lost {
                 Some(cause) => tell(format_args!("{name} was lost: {cause}{end}")),
-                None => tell(format_args!("{name} could not be renewed{end}")),
+                None => {
+                    let why = self.guard.not_renewed().map(|trouble| format!(" ({trouble})"));
+                    tell(format_args!(
+                        "{name} could not be renewed{}{end}",
+                        why.unwrap_or_default()
+                    ))
+                }
             },
             Err(failure) => tell(failure.message().unwrap_or("the process cannot be watched")),
         }

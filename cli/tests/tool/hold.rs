@@ -157,7 +157,9 @@ fn process_is_asked_and_killed_before_the_lease_ends() {
     let last = ended.last_time();
     assert!(last < trouble + Duration::from_secs(6), "{:?} too long", last - trouble);
     assert_eq!(holder.ended_with(), 74);
-    assert!(holder.complaint().contains("could not be renewed: the process was ended"));
+    let told = holder.complaint();
+    assert!(told.contains("could not be renewed (127.0.0.1:"), "{told}");
+    assert!(told.ends_with("): the process was ended"), "{told}");
 }
 
 /// What was to end before the lock does is ended when the lock is given back.
