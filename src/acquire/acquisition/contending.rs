@@ -83,7 +83,7 @@ impl Contender for Acquisition {
         if let Some(in_order) = &mut self.in_order {
             attempt = match in_order.retry_blocker(attempt, &mut votes).await {
                 Ok(attempt) => attempt,
-                Err(refusals) => return Round::Refused(refusals),
+                Err(refusals) => return self.refused(refusals),
             };
         }
         self.ask_others(attempt, votes).await
@@ -91,7 +91,7 @@ impl Contender for Acquisition {
 
     fn turn(&mut self) -> Option<impl Future<Output = ()> + Send> {
         let is_over = self.turnstile.turn_ends().is_some_and(|ends| ends <= self.target.now());
-        is_over.then(|| self.turnstile.wait(&self.target.members))
+        (is_over && !self.keeps_some()).then(|| self.turnstile.wait(&self.target.members))
     }
 
     async fn give_back(&mut self) {

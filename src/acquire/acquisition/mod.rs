@@ -210,10 +210,10 @@ impl Acquisition {
         votes: Votes,
     ) -> Refusals {
         self.note_loss();
+        self.turnstile.note(&votes);
         if let Some(in_order) = &mut self.in_order {
             return in_order.lost(attempt, asked, votes, self.target.random()).await;
         }
-        self.turnstile.note(&votes);
         // A member that has not answered is asked no further; the rollback comes behind on its
         // socket.
         drop(asked);
@@ -282,14 +282,20 @@ impl Acquisition {
         self.not_enough(votes.by, is_late)
     }
 
+    /// What is kept of a round would stand unused while a turn is waited for.
+    pub(super) fn keeps_some(&self) -> bool {
+        self.in_order.as_ref().is_some_and(|in_order| in_order.kept().is_some())
+    }
+
     /// Others hold it. If it was woken all the same, they were faster: it asks in its turn from now on.
     fn refused(&mut self, mut refusals: Refusals) -> Round<LockGuard> {
         let members = &self.target.members;
-        let may_queue = self.listens && self.in_order.is_none() && Turnstile::suits(members);
-        if self.cause == Cause::Message && may_queue {
-            self.turnstile.queue_up(members);
+        if !self.keeps_some() {
+            if self.cause == Cause::Message && self.listens && Turnstile::suits(members) {
+                self.turnstile.queue_up(members);
+            }
+            refusals.until = self.turnstile.turn_ends();
         }
-        refusals.until = self.turnstile.turn_ends();
         Round::Refused(refusals)
     }
 

@@ -41,9 +41,13 @@ pub(super) struct Turnstile {
 
 impl Turnstile {
     /// Whether waiters for this can pass one by one. A lock that many may hold at once needs nothing of the sort, nor
-    /// does one with a queue or another way to make others wait.
+    /// does one with a queue or another way to make others wait. Of several names each is waited for by others, too.
     pub(super) fn suits(members: &ByMember<Voter>) -> bool {
-        let suits = |of: &Voter| of.kind.may_be_handed_over() && !of.kind.keeps_out_by_asking();
+        let name = members.first().kind.name();
+        let suits = |of: &Voter| {
+            let is_passed_on = of.kind.may_be_handed_over() && !of.kind.keeps_out_by_asking();
+            is_passed_on && of.kind.name() == name
+        };
         members.values().all(suits)
     }
 
