@@ -43,12 +43,14 @@ pub(super) struct Pace {
     /// How often it was read for what was told, since when.
     reads: u32,
     since: Option<Instant>,
+    /// When it was read last for what a renewal explains.
+    renewed: Option<Instant>,
 }
 
 impl Pace {
     /// Another hold has looks of its own.
     pub(super) const fn begin_again(&mut self) {
-        (self.reads, self.since) = (0, None);
+        (self.reads, self.since, self.renewed) = (0, None, None);
     }
 
     /// When it may be read, if it has changed now.
@@ -66,7 +68,12 @@ impl Pace {
             (self.reads, self.since) = (0, Some(now));
         }
         self.reads += 1;
-        self.reads > 1
+        // What is renewed together may be renewed early.
+        let is_renewal = self.renewed.is_none_or(|at| now >= at + of.period * 3 / 4);
+        if is_renewal {
+            self.renewed = Some(now);
+        }
+        !is_renewal
     }
 }
 

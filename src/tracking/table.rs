@@ -443,6 +443,25 @@ mod tests {
         assert_eq!(said(&table.be_due(at(121_000), &held_until)).matches('r').count(), 100);
     }
 
+    /// Renewals that come together come early, and each is told.
+    #[test]
+    fn renewals_are_told_for_as_long_as_keys_are_held() {
+        let held_until = |_: &str| Some(at(1_000_000));
+        let keys: Vec<_> = (0..200).map(|i| key(&format!("x:{i}"))).collect();
+        let mut table = following(&keys);
+        for x in &keys {
+            table.follow(x, Followed { period: Duration::from_secs(2), ..followed(x, false) });
+            table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &held_until);
+        }
+        for ms in (1_800..60_000).step_by(1_800) {
+            for x in &keys {
+                let told = PubSubEvent::Changed(x.clone());
+                assert_eq!(said(&table.on_event(&told, at(ms), &held_until)), "r", "{x} at {ms}");
+                table.on_event(&PubSubEvent::Read(x.clone(), 1), at(ms), &held_until);
+            }
+        }
+    }
+
     #[test]
     fn holds_that_end_first_are_looked_at_first() {
         let keys: Vec<_> = (0..200).map(|i| key(&format!("{i:03}"))).collect();

@@ -101,6 +101,9 @@ async fn table_that_has_room_for_half_of_the_holds_costs_no_more_than_one_with_r
     let costs: Vec<_> = calls().zip(before).map(|(now, before)| now - before - asked).collect();
     let [untold, with_room, without] = costs[..] else { unreachable!() };
     assert!(untold < without, "keys are read: {costs:?}");
+    let reads = servers[1].calls_of("hlen");
+    // Renewed each 2 s, and each time it is told.
+    assert!(reads >= 7 * HOLDS as u64, "told of {reads} changes: nothing is followed any more");
     assert!(10 * without <= 12 * with_room, "{costs:?}");
     assert!(guards.iter().all(|guard| guard.is_held()));
 }
