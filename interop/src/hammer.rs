@@ -16,7 +16,7 @@ use std::{
     fs::{self, File},
     io,
     path::Path,
-    time::{Duration, SystemTime},
+    time::{Duration, SystemTime, SystemTimeError},
 };
 
 use crate::kinds::PeerLock;
@@ -95,9 +95,9 @@ impl<'a> Hammer<'a> {
     }
 }
 
-const SELF: &str = "rust";
+pub(crate) const SELF: &str = "rust";
 const WITHOUT_TOKEN: i64 = -1;
 
-fn now_us() -> Result<u128, Box<dyn Error>> {
+pub(crate) fn now_us() -> Result<u128, SystemTimeError> {
     Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_micros())
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error, pin::Pin, time::Duration};
 
-use palisade::{AcquireError, AnyLock, Client, Lease, LockGuard, MultiLock, OnOutage};
+use palisade::{AcquireError, AnyLock, Client, Lease, LockGuard, MultiLock, OnOutage, RedLock};
 
 pub(crate) struct Kinds {
     servers: Vec<Client>,
@@ -29,8 +29,20 @@ impl Kinds {
             "multi-read" => {
                 Box::new(MultiLock::new(members.map(|server| server.rw_lock(name).read()))?)
             }
+            "red" => Box::new(RedLock::new(members.map(|server| server.lock(name)))?),
             _ => return Err(format!("no such kind: {kind}").into()),
         })
+    }
+
+    /// A lock for each client by itself, or for each group of so many.
+    pub(crate) fn locks(
+        &self,
+        kind: &str,
+        name: &str,
+        members: usize,
+    ) -> Result<Vec<Box<dyn PeerLock>>, Box<dyn Error>> {
+        let groups = self.servers.chunks(members);
+        groups.map(|group| Self::new(group.to_vec()).lock(kind, name)).collect()
     }
 
     /// Whether it was held. Composites have no such operation, here as in Redisson.
@@ -54,7 +66,7 @@ type Acquired<'a> =
     Pin<Box<dyn Future<Output = Result<Option<LockGuard>, AcquireError>> + Send + 'a>>;
 
 /// A lock of any kind.
-pub(crate) trait PeerLock {
+pub(crate) trait PeerLock: Send + Sync {
     /// Waits for as long as it takes, under the watchdog.
     fn acquire(&self) -> Acquired<'_>;
 

@@ -10,9 +10,11 @@
 //! | `latch OPERATION NAME [NUMBER]` | see `latches.rs` |
 //! | `permits KIND OPERATION NAME [NUMBER…]` | see `semaphores.rs` |
 //! | `hammer KIND[+KIND] NAME HOLDS FOLDER` | see `hammer.rs` |
+//! | `contend KIND NAME MS SHORTEST_MS LONGEST_MS FOLDER` | see `contend.rs` |
 //!
 //! A lease of -1 is the watchdog's, of `<watchdog ms>`, which is the other language's too. What goes wrong is answered as `failed: …`.
 
+mod contend;
 mod hammer;
 mod kinds;
 mod latches;
@@ -29,7 +31,7 @@ use std::{
 
 use palisade::{Client, Lease, LockGuard, Owner, ReleaseError, settings::Failover};
 
-use self::{hammer::Hammer, kinds::Kinds, semaphores::Semaphores};
+use self::{contend::Contention, hammer::Hammer, kinds::Kinds, semaphores::Semaphores};
 
 type Answer = Result<String, Box<dyn Error>>;
 
@@ -113,6 +115,16 @@ impl Peer {
                     turns.push((self.kinds.lock(kind, name)?, kind == "read"));
                 }
                 Hammer::new(Path::new(folder)).run(&turns, holds.parse()?).await
+            }
+            ["contend", kind, name, length, shortest, longest, folder] => {
+                let contention = Contention {
+                    length: milliseconds(length)?,
+                    shortest_ms: shortest.parse()?,
+                    longest_ms: longest.parse()?,
+                    folder: folder.into(),
+                };
+                let members = if kind == "red" { 3 } else { 1 };
+                contention.run(self.kinds.locks(kind, name, members)?).await
             }
             _ => Err("not understood".into()),
         }

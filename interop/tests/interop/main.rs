@@ -7,6 +7,7 @@
 )]
 
 mod clusters;
+mod contention;
 mod deaths;
 mod exclusion;
 mod fair_queue;
@@ -15,6 +16,7 @@ mod handing_over;
 mod latches;
 mod members;
 mod peers;
+mod places;
 mod semaphores;
 mod sharing;
 mod snapshots;

@@ -78,7 +78,7 @@ final class Hammer {
         return last;
     }
 
-    private static long nowUs() {
+    static long nowUs() {
         return ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
     }
 }

@@ -16,6 +16,11 @@ final class Kinds {
         return servers.get(0);
     }
 
+    /** Each client by itself. */
+    List<Kinds> each() {
+        return servers.stream().map(List::of).map(Kinds::new).toList();
+    }
+
     PeerLock lock(String kind, String name) {
         RedissonClient first = first();
         return switch (kind) {

@@ -85,6 +85,7 @@ final class Peer {
                 case "latch" -> Latches.act(kinds.first(), words);
                 case "permits" -> Semaphores.act(kinds.first(), words);
                 case "hammer" -> hammer(words);
+                case "contend" -> Contender.all(kinds.each(), words);
                 default -> "failed: not understood";
             };
         } catch (ExecutionException failed) {
