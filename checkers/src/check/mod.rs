@@ -19,6 +19,7 @@
 //! * `periods` (I15): no period has two recorded runs, and each that was asked for undisturbed has one.
 //! * `elections` (I16): what is shown of the leader never goes back, and was announced.
 //! * `inscriptions` (I17): what a guarded script writes is written while its hold stands, and once.
+//! * `guarded_calls` (I17): a guarded call is executed while its hold stands there, and never behind one of a later hold.
 //! * `promise`: what was never promised, and excuses the first two.
 //! * `undisturbed`: where nothing breaks, no lock that is renewed is lost.
 //! * `conduct`: the workers ended as they should and met only errors that the faults explain.
@@ -30,6 +31,7 @@ mod elections;
 pub mod exclusion;
 mod fairness;
 mod ghosts;
+pub mod guarded_calls;
 mod inscriptions;
 mod latches;
 pub mod leaks;
@@ -139,6 +141,7 @@ pub fn violations(history: &History) -> Vec<Violation> {
     found.extend(periods::check(history));
     found.extend(elections::check(history));
     found.extend(inscriptions::check(history));
+    found.extend(guarded_calls::check(history));
     found.extend(undisturbed::check(history));
     found.extend(conduct::check(history));
     found.sort_by_key(|violation| (violation.span.from, violation.invariant));

@@ -151,6 +151,9 @@ pub enum Event {
     Inscribed { section: SectionId, line: String, answer: InscriptionAnswer },
     /// The lines that stood beside a lock at the very end, in the order in which they were written.
     Inscriptions { master: usize, lock: String, lines: Vec<String> },
+    /// A guarded call of its was executed: of which sections the last ones were on that server, as far as that remembers, and
+    /// whether the hold of each stood there by the call's own look. The last is its own.
+    CalledGuarded { section: SectionId, calls: Vec<(SectionId, bool)> },
     /// A process was shown which section leads, by its token, and what it has announced; neither, if none does.
     Shown {
         worker: Worker,

@@ -283,6 +283,7 @@ pub const fn section_of(event: &Event) -> Option<SectionId> {
         | Event::Proclaiming { section, .. }
         | Event::Inscribing { section, .. }
         | Event::Inscribed { section, .. }
+        | Event::CalledGuarded { section, .. }
         | Event::Downgrading { section }
         | Event::Extended { section, .. }
         | Event::Lost { section, .. }
