@@ -35,6 +35,7 @@ fn of_traffic(settings: &Settings) -> Demands {
         parts: parts(settings),
         grants_of_a_part: GRANTS_AT_LEAST,
         reentries: of_stretches(settings, REENTRIES * all.len() as u64),
+        guarded_calls: of_stretches(settings, GUARDED_CALLS * all.len() as u64),
         uses: Prizes::Masters.uses().map(|what| (what, of_stretches(settings, USES))).collect(),
         ..Demands::default()
     }
@@ -85,6 +86,8 @@ const LEAST_SECS: u64 = 20;
 const GRANTS_AT_LEAST: u64 = 300;
 /// Of a stretch.
 const REENTRIES: u64 = 100;
+/// Of a stretch.
+const GUARDED_CALLS: u64 = 20;
 /// Of each way, in the whole run.
 const USES: u64 = 3;
 
@@ -122,6 +125,7 @@ mod tests {
                 lively_parts: 0,
                 grants_of_a_part: 300,
                 reentries: 100,
+                guarded_calls: 20,
                 uses: demanded_uses(),
                 quorum_losses: 1,
                 faults: faults.collect(),
@@ -208,6 +212,7 @@ mod tests {
             grants: 1_500,
             grants_of_a_part: 300,
             reentries: 100,
+            guarded_calls: 20,
             uses: demanded_uses(),
             ..Demands::default()
         };

@@ -120,6 +120,7 @@ fn anything(random: &mut Random, leases: &Leases, calm: bool) -> Intent {
         downgrades: false,
         announcements: 0,
         inscriptions: 0,
+        calls: false,
         careless: random.one_in(4),
         write: us(random.weighted(&[(3, 0), (1, write_us), (1, late_us)])),
         reentries: random.weighted(&[(5, 0), (1, 1), (1, 2)]),

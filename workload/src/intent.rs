@@ -26,6 +26,8 @@ pub struct Intent {
     pub announcements: u32,
     /// How many lines it has the server write beside the lock, if that has a token.
     pub inscriptions: u32,
+    /// Whether it has the server execute guarded calls beside its work, of a lock on one server that it has alone.
+    pub calls: bool,
     /// Does not listen to `lost()`, and asks only right before the write.
     pub careless: bool,
     /// What the section takes between reading and writing.

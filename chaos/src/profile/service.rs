@@ -20,6 +20,7 @@ pub(super) fn of_service(
     Demands {
         grants: secs * GRANTS_A_SECOND,
         reentries: secs / 2,
+        guarded_calls: secs / 2,
         uses: prizes.uses().map(|what| (what, USES)).collect(),
         faults: if undisturbed { Vec::new() } else { faults },
         ..Demands::default()

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    check::{coverage, detection, reentry, updates, wakeups},
+    check::{coverage, detection, guarded_calls, reentry, updates, wakeups},
     demands::parts,
     history::{Event, History, Hold, Kind, Record, Refusal, Section},
     profile,
@@ -26,6 +26,7 @@ pub(super) fn write(out: &mut impl Write, history: &History) -> io::Result<()> {
         ("noticed", noticed(history)),
         ("outages seen", outages(history)),
         ("re-entries", reentry::reentries(history).to_string()),
+        ("guarded calls", guarded_calls::executed(history).to_string()),
         ("releases", releases(history)),
         ("late writes", late_writes(history)),
         ("machine", machine(history)),

@@ -25,6 +25,7 @@ pub(super) fn draw(prize: &Prize, random: &mut Random) -> Intent {
         rest: random.within(&REST),
         announcements: if prize.what == What::Led { random.weighted(&ANNOUNCEMENTS) } else { 0 },
         downgrades: prize.what.has_sides() && random.one_in(ONE_DOWNGRADE_IN),
+        calls: prize.what.is_one_key() && random.one_in(ONE_WITH_CALLS_IN),
         // Left to the simulation.
         polls: None,
         parks: None,
@@ -68,6 +69,7 @@ const REENTRIES: [(u32, u32); 3] = [(6, 0), (1, 1), (1, 2)];
 const ANNOUNCEMENTS: [(u32, u32); 3] = [(1, 0), (2, 1), (1, 3)];
 const ONE_DROP_IN: u64 = 8;
 const ONE_DOWNGRADE_IN: u64 = 2;
+const ONE_WITH_CALLS_IN: u64 = 2;
 const REST: Range<Duration> = ms(0)..ms(10);
 
 #[cfg(test)]

@@ -121,6 +121,11 @@ impl What {
         matches!(self, Self::Sides(_) | Self::SidesOn(_))
     }
 
+    /// Whether a holder that has it alone stands in one key of one server, as guarded calls look for it.
+    pub(crate) const fn is_one_key(self) -> bool {
+        matches!(self, Self::One(..) | Self::SidesOn(_) | Self::Fair(_))
+    }
+
     /// What its holds are counted by, behind its name.
     pub(crate) const fn ways(self) -> &'static [&'static str] {
         match self {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use super::reentry;
+use super::{guarded_calls, reentry};
 use crate::{
     history::{Event, History, Kind, LatchAnswer, LatchStep, Refusal},
     spans::{Span, Spans},
@@ -27,6 +27,8 @@ pub struct Demands {
     pub lively_parts: u64,
     pub grants_of_a_part: u64,
     pub reentries: u64,
+    /// That were executed.
+    pub guarded_calls: u64,
     /// How often each lock was held, as [`uses`] names them.
     pub uses: Vec<(String, u64)>,
     /// That a worker has felt.
@@ -44,6 +46,7 @@ pub fn shortfalls(history: &History, demands: &Demands) -> Vec<Shortfall> {
         ("grants".to_owned(), grants(history), demands.grants),
         (format!("parts with {of_a_part} grants"), lively, demands.lively_parts),
         ("re-entries".to_owned(), reentry::reentries(history), demands.reentries),
+        ("guarded calls".to_owned(), guarded_calls::executed(history), demands.guarded_calls),
         (
             "quorums lost and noticed".to_owned(),
             quorum_losses(history).noticed,

@@ -19,7 +19,12 @@ impl Lane {
         let Some(guard) = guards.pop() else { return };
         let work = async {
             self.inscribe(target, &guard, intent).await;
-            self.read_modify_write(target, &guard, intent).await;
+            // The last call may still be under way when the lock is let go.
+            select! {
+                biased;
+                () = self.read_modify_write(target, &guard, intent) => {}
+                () = self.keep_calling(target, &guard, intent) => {}
+            }
         };
         if intent.careless {
             work.await;

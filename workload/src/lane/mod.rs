@@ -1,6 +1,7 @@
 //! One contender: asks, works, lets go, and has every step recorded.
 
 mod asking;
+mod calling;
 mod downgrading;
 mod holding;
 mod inscribing;

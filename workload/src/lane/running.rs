@@ -139,6 +139,7 @@ impl Errand {
             downgrades: false,
             announcements: 0,
             inscriptions: 0,
+            calls: false,
             careless: false,
             work: self.work,
             blocks: false,
