@@ -10,6 +10,7 @@ mod cpus;
 mod deployments;
 mod figure;
 mod floor;
+mod followed;
 mod herd;
 mod holds;
 mod kinds;

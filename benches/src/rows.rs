@@ -1,5 +1,7 @@
 //! What is measured, and what is to be reached.
 
+use std::time::Duration;
+
 use futures::{FutureExt, future::LocalBoxFuture};
 use testkit::{Actor, RedisServer};
 
@@ -9,7 +11,7 @@ use crate::{
     cpus::Place::{self, Anywhere, Apart, OneCpu},
     deployments::Deployment,
     figure::Figure::{self, ClientCpu, P50, P99, P999, Rate, ServerCpu, Slowest},
-    herd, holds,
+    followed, herd, holds,
     kinds::{self, Kind},
     line::Line,
     live, many, meter, one_lock, outsider,
@@ -88,6 +90,9 @@ pub(crate) fn rows() -> Vec<Row> {
         special("100,000 holds of RedLocks of 5", |setting| holds::of_five(setting).boxed_local()),
         special("20,000 names in one MultiLock", |setting| many::members(setting).boxed_local()),
         special("100,000 holds whose server goes", |setting| many::ends(setting).boxed_local()),
+        special("1,000 tasks that hold for 30 ms, with tracking", |setting| followed::short_holds(setting, Duration::from_millis(30)).boxed_local()),
+        special("1,000 tasks that hold for 100 ms, with tracking", |setting| followed::short_holds(setting, Duration::from_millis(100)).boxed_local()),
+        special("1,000 readers in 100 clients, with tracking", |setting| followed::readers(setting).boxed_local()),
         special("palisade run, 5 masters", |setting| command::measure(setting).boxed_local()),
         special("10,000 locks at once", |setting| live::measure(setting).boxed_local()).counted(),
     ]);
