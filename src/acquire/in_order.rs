@@ -19,7 +19,10 @@
 //! For instance, a lock over `a`, `b` and `c`, in this order. A round is granted `a` and `c`, and `b` refuses. Then
 //! `c` is given back, since it stands behind `b`, and `a` is kept for a little more than two seconds. At the next
 //! wake-up `b` alone is asked. If it grants, `c` is asked again, and all are held. If it still refuses when the time
-//! is over, `a` is given back, too, and for ten seconds nothing is kept.
+//! is over, `a` is given back, too, and for ten seconds nothing is kept, unless `b` grants before that.
+//!
+//! All that wait for a member hear of its release. Those that keep others ask at once. Of those of one process that keep
+//! nothing the one that has been wanted for longest asks next, and the others later for each that is before them.
 //!
 //! Source: ordered resource acquisition, which knows no deadlock.
 
@@ -36,7 +39,7 @@ use crate::{
     clock::Instant,
     error::Vote,
     random::Random,
-    wait::Refusals,
+    wait::{ElderPlace, Rank, Refusals},
 };
 
 /// How long members are kept while another one is waited for, but for no longer than half a lease.
@@ -46,10 +49,17 @@ const KEEP: Range<Duration> = Duration::from_millis(2_000)..Duration::from_milli
 /// the one with the first waits for it.
 const OUT_OF_ORDER: u32 = 8;
 /// How long nothing is kept after something was kept in vain: others are to have their turns while
-/// the member that is waited for is held for long.
+/// the member that is waited for is held for long. It ends with that.
 const LET_GO: Duration = Duration::from_secs(10);
 /// How long one member is asked alone: then all are, to notice what became of the others.
 const ALONE: Duration = Duration::from_secs(5);
+
+/// How far apart those ask at most that have heard of the same release.
+const APART: Duration = Duration::from_millis(16);
+/// How much later one asks for each that has waited for longer: by then that has asked, and has it mostly.
+const LATER: Duration = Duration::from_millis(4);
+/// One in so many that keep others leaves the member to one that may be farther away, for so long at most.
+const IN_A_HURRY: u32 = 8;
 
 /// After how many refusals by the member that is waited for, and by how much later a lease, it has changed hands,
 /// and was not just renewed.
@@ -60,8 +70,10 @@ const CHANGES_HANDS: (u32, Duration) = (3, Duration::from_millis(100));
 const UNTOLD: Duration = Duration::from_millis(100);
 
 /// What a `MultiLock` has and wants of its members between two rounds.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct InOrder {
+    /// Since when it is wanted, also while others of its process stood before it in line.
+    since: Instant,
     /// When a round was lost first. Before that a refusal is an answer at once, however long
     /// another member takes.
     lost_at: Option<Instant>,
@@ -77,6 +89,8 @@ pub(super) struct InOrder {
     refusals: Refused,
     /// Until when nothing is kept, since it was kept in vain.
     keep_from: Option<Instant>,
+    /// Its rank among those that wait for the same member, if it keeps nothing.
+    elder: Option<ElderPlace>,
 }
 
 /// How one member refused.
@@ -103,9 +117,44 @@ impl Refused {
 }
 
 impl InOrder {
+    pub(super) fn wanted_since(since: Instant) -> Self {
+        Self {
+            since,
+            lost_at: None,
+            waits_for: None,
+            kept: None,
+            keep_until: None,
+            prefix: 0,
+            refusals: Refused::default(),
+            keep_from: None,
+            elder: None,
+        }
+    }
+
     /// How long ago the first round was lost, if a single member is asked next.
     pub(super) fn has_waited(&self, now: Instant) -> Option<Duration> {
         self.waits_for.and(self.lost_at).map(|lost_at| now.saturating_since(lost_at))
+    }
+
+    /// How long it keeps away from others that have heard of the same release, if a single member is asked next.
+    ///
+    /// One that keeps others is in a hurry: what it keeps makes all others wait. Of those that keep nothing the one that
+    /// has waited for longest goes first. It asks about when the first of as many would that draw a time each: one that
+    /// is far away would always come too late otherwise. The longer it waits, the sooner it asks.
+    pub(super) fn distance(&self, now: Instant, random: &Random) -> Option<Duration> {
+        let waited = self.has_waited(now)?;
+        if self.keep_until.is_some() {
+            let drawn = random.within(Duration::ZERO..APART * IN_A_HURRY);
+            return Some(if drawn < APART { drawn } else { Duration::ZERO });
+        }
+        let rank = self.elder.as_ref().map_or(Rank { ahead: 0, in_all: 1 }, ElderPlace::rank);
+        let least = LATER * rank.ahead;
+        let most = if rank.ahead == 0 {
+            APART / (1 << waited.as_secs().min(5)) / rank.in_all
+        } else {
+            least * 2
+        };
+        Some(random.within(least..most))
     }
 
     pub(super) fn take_kept(&mut self) -> Option<Attempt> {
@@ -145,8 +194,8 @@ impl InOrder {
     }
 
     /// The next round asks all, whichever member is waited for.
-    pub(super) const fn ask_all(&mut self) {
-        self.waits_for = None;
+    pub(super) fn ask_all(&mut self) {
+        (self.waits_for, self.elder) = (None, None);
     }
 
     /// Gives back what is kept, whichever member is waited for: the next round asks all again.
@@ -198,6 +247,8 @@ impl InOrder {
             return Err(self.wait(&claim, member, ttl));
         }
         if let Vote::Granted = vote {
+            // It was held for long, and is no longer: what is kept from now on is kept for another reason.
+            (self.keep_from, self.elder) = (None, None);
             votes.record(member, vote);
         }
         Ok(attempt)
@@ -325,8 +376,9 @@ impl InOrder {
     }
 
     /// Waits for `member`, but no longer than the next step may wait.
-    fn wait(&self, claim: &Claim, member: MemberId, ttl: Option<Duration>) -> Refusals {
+    fn wait(&mut self, claim: &Claim, member: MemberId, ttl: Option<Duration>) -> Refusals {
         let now = claim.now();
+        self.line_up(claim, member);
         let steps = [self.keep_until, self.waits_for.map(|(_, until)| until)];
         let left = steps.into_iter().flatten().map(|until| until.saturating_since(now));
         // A queue that it does not stand in tells it nothing.
@@ -336,11 +388,65 @@ impl InOrder {
         let ttl = ttl.into_iter().chain(left).chain(unless_told).chain(unheard).min();
         Refusals { by: vec![(member, ttl)], enough: 1, until: None }
     }
+
+    /// Stands among those that wait for `member`, if it asks that next and keeps nothing. A queue has its own order.
+    fn line_up(&mut self, claim: &Claim, member: MemberId) {
+        let of = &claim.members()[member];
+        let (elders, name) = (&of.services.elders, of.kind.name());
+        let is_told_apart = claim.has_queue_at(member);
+        if self.waits_for.is_none() || self.keep_until.is_some() || is_told_apart {
+            self.elder = None;
+        } else if !self.elder.as_ref().is_some_and(|elder| elder.is_for(elders, name)) {
+            self.elder = Some(elders.enter(name, self.since));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wait::Elders;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_origin(Duration::from_millis(ms))
+    }
+
+    /// One that has waited for a member since then, at which so many wait.
+    fn waiter(since: Instant) -> InOrder {
+        let mut waiter = InOrder::wanted_since(since);
+        (waiter.lost_at, waiter.waits_for) = (Some(since), Some((MemberId::FIRST, at(9_000))));
+        waiter
+    }
+
+    #[test]
+    fn those_that_have_waited_for_less_ask_later() {
+        let (random, elders, name) = (Random::seeded(1), Arc::<Elders>::default(), Arc::from("x"));
+        let elder = |since| {
+            let mut waiter = waiter(since);
+            waiter.elder = Some(elders.enter(&name, since));
+            waiter
+        };
+        let all = [elder(at(1)), elder(at(2)), elder(at(3))];
+        for (waiter, (least, most)) in all.iter().zip([(0, 6), (4, 8), (8, 16)]) {
+            for _ in 0..100 {
+                let distance = waiter.distance(at(5), &random).expect("it asks one member");
+                let range = Duration::from_millis(least)..Duration::from_millis(most);
+                assert!(range.contains(&distance), "{distance:?} {range:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_that_keeps_others_asks_at_once_but_for_one_time_in_eight() {
+        let (random, mut waiter) = (Random::seeded(1), waiter(at(1)));
+        waiter.keep_until = Some(at(2_000));
+        let distances = || (0..1_000).filter_map(|_| waiter.distance(at(5), &random));
+        assert!(distances().all(|distance| distance < APART));
+        let later = distances().filter(|distance| !distance.is_zero()).count();
+        assert!((80..180).contains(&later), "{later}");
+        waiter.ask_all();
+        assert_eq!(waiter.distance(at(5), &random), None);
+    }
 
     /// When it was asked, and for how long it said that it is held, in ms.
     #[test]

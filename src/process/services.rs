@@ -31,7 +31,7 @@ use crate::{
     presence::{Presence, ProcessIdentity, Register},
     standing::Quarantine,
     tracking::{Holds, Tracker},
-    wait::LocalHandover,
+    wait::{Elders, LocalHandover},
     watchdog::Drain,
     wire::key,
 };
@@ -95,6 +95,7 @@ pub(crate) struct Services {
     /// If operators are told of long holds.
     pub(crate) register: Option<Register>,
     pub(crate) lines: AnyLines,
+    pub(crate) elders: Arc<Elders>,
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
     /// Acquires of users that are under way: see [`NodeServices::underway`].
@@ -137,6 +138,7 @@ impl NodeServices {
                 node: settled(node, this, &runtime),
                 process,
                 lines: AnyLines::default(),
+                elders: Arc::default(),
                 drain: Arc::default(),
                 attempts: Attempts::default(),
                 acquiring: AtomicUsize::new(0),

@@ -34,12 +34,14 @@
 //! - what the first in line does: `head`; what ends its sleep: `sleeping`
 //! - which waiter is woken when, and which is offered what: `line`, `places`
 //! - for how long a lock stays with a process: `handover`
+//! - which of those that wait for a member of several asks first: `elders`
 //! - how often is asked where messages cannot be heard: `strategy`
 //! - what ends a wait: `waiting`
 //! - when waiters of many processes ask one by one: `acquire/turnstile`
 
 mod by_place;
 mod contender;
+mod elders;
 mod handover;
 mod head;
 mod line;
@@ -61,6 +63,7 @@ use std::{
 use futures::FutureExt;
 
 pub(crate) use contender::{Cause, Contender, Refusals, Round};
+pub(crate) use elders::{ElderPlace, Elders, Rank};
 pub use handover::LocalHandover;
 pub(crate) use handover::Parting;
 pub(crate) use line::{Line, Overdue};

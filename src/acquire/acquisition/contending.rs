@@ -164,22 +164,20 @@ impl Contender for Acquisition {
             return Duration::ZERO;
         }
         let in_order = self.in_order.as_ref();
-        let most = match in_order.and_then(|in_order| in_order.has_waited(self.target.now())) {
-            // Those that ask one member, one after the other, need no distance from each other. But
-            // one that is far from it would always come too late; the longer it waits, the less.
-            Some(waited) => Duration::from_millis(16 >> waited.as_secs().min(5)),
-            None => {
-                let (lost, at) = self.lost_rounds;
-                // One that has waited long since was refused by a holder, and not by others that ask.
-                // It has gone now, and may be back soon.
-                let is_calm = self.target.now().saturating_since(at) >= CALM;
-                self.lost_rounds.0 = if is_calm { 0 } else { lost };
-                let has_turn = self.turnstile.has_turn(self.target.now());
-                let most = if has_turn { DOUBLINGS_IN_TURN } else { DOUBLINGS };
-                if is_calm { Duration::ZERO } else { Duration::from_millis(2 << lost.min(most)) }
-            }
-        };
-        if most.is_zero() { most } else { self.target.random().within(Duration::ZERO..most) }
+        let now = self.target.now();
+        if let Some(distance) = in_order.and_then(|it| it.distance(now, self.target.random())) {
+            return distance;
+        }
+        let (lost, at) = self.lost_rounds;
+        // One that has waited long since was refused by a holder, and not by others that ask. It has gone now, and may
+        // be back soon.
+        if now.saturating_since(at) >= CALM {
+            self.lost_rounds.0 = 0;
+            return Duration::ZERO;
+        }
+        let most = if self.turnstile.has_turn(now) { DOUBLINGS_IN_TURN } else { DOUBLINGS };
+        let most = Duration::from_millis(2 << lost.min(most));
+        self.target.random().within(Duration::ZERO..most)
     }
 }
 

@@ -65,7 +65,8 @@ pub(crate) struct Acquisition {
 
 impl Acquisition {
     pub(crate) fn new(target: Target, wanted: Wanted, is_anonymous: bool, listens: bool) -> Self {
-        let in_order = matches!(target.rule, Rule::All).then(InOrder::default);
+        let in_order =
+            matches!(target.rule, Rule::All).then(|| InOrder::wanted_since(target.now()));
         let handover_rule = HandoverRule::new(target.composite().cloned(), is_anonymous);
         Self {
             target,

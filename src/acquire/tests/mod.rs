@@ -56,7 +56,8 @@ impl Scene {
             client.lock("x").is_locked().await.expect("it is up");
         }
         let lease = Duration::from_secs(30);
-        Self { servers, clients, members, others, lease, in_order: InOrder::default() }
+        let in_order = InOrder::wanted_since(members.first().services.now());
+        Self { servers, clients, members, others, lease, in_order }
     }
 
     fn claim(&self) -> Arc<Claim> {
