@@ -23,6 +23,9 @@
 --   error, 0        a command failed for want of memory or of a right: what was written for this
 --                   lock is taken back, and the others go on
 
+-- One lock may stand in it several times, by other holder ids: each is answered as if it had come by itself, in this
+-- order. What the usual case has once left it leaves to the end, since its key or its queue is there.
+--
 -- Locals, and no functions before the usual case: see mutex/acquire.lua.
 local call, keys, args = redis.pcall, KEYS, ARGV
 local time = redis.call('TIME')

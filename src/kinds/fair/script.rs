@@ -24,7 +24,8 @@ pub(crate) static ACQUIRE: Script = script!(
     "stand.lua",
     "acquire_left.lua"
 )
-.granting();
+.granting()
+.in_turns();
 pub(crate) static RELEASE: Script =
     script!("fair/release", 2, "release.lua", "queue.lua", "telling.lua", "release_left.lua")
         .brief_if_asked();

@@ -112,6 +112,27 @@ fn free_lock_is_granted_for_the_lease_and_again_to_its_holder() {
 }
 
 #[test]
+fn those_that_ask_for_one_lock_in_one_call_get_it_and_their_places_in_its_order() {
+    let server = RedisServer::start();
+    let call = |holders: [&str; 3]| {
+        let keys = [KEYS, KEYS, KEYS].concat();
+        let each = holders.iter().flat_map(|holder| [*holder, "1", "c"]);
+        let args: Vec<_> = ["30000", NEVER].into_iter().chain(each).collect();
+        let reply = eval(&server, FAIR_ACQUIRE, &keys, &args);
+        let codes = reply.array().iter().skip(1).step_by(2).map(Reply::int);
+        codes.collect::<Vec<_>>()
+    };
+    assert_eq!(call(["me:1", "you:2", "they:3"]), [1, -7, -7]);
+    assert_eq!(queue(&server), ["you:2", "they:3"]);
+    assert_eq!(call(["they:3", "you:2", "we:4"]), [-6, -6, -7]);
+    assert_eq!(queue(&server), ["you:2", "they:3", "we:4"]);
+    release(&server, "me:1");
+    // Free, and the turn of the first: those before it in the call do not pass it.
+    assert_eq!(call(["they:3", "we:4", "you:2"]), [-6, -6, 1]);
+    assert_eq!(queue(&server), ["they:3", "we:4"]);
+}
+
+#[test]
 fn acquire_after_its_stamp_changes_nothing() {
     let server = RedisServer::start();
     assert_eq!(acquire(&server, "9", OVER, "me:1", "1"), (-1, 0));
