@@ -100,10 +100,10 @@ impl Block {
     clippy::cast_sign_loss,
     reason = "an index far below 2^52"
 )]
-fn quantile(figures: &[f32], part: f64) -> f64 {
+pub(crate) fn quantile(figures: &[f32], part: f64) -> f64 {
     let mut sorted = figures.to_vec();
     sorted.sort_unstable_by(f32::total_cmp);
-    let index = (sorted.len() as f64 * part) as usize;
+    let index = ((sorted.len() as f64 * part) as usize).min(sorted.len().saturating_sub(1));
     sorted.get(index).copied().map_or(f64::NAN, f64::from)
 }
 

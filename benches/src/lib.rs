@@ -21,6 +21,7 @@ mod many;
 mod meter;
 mod one_lock;
 mod outsider;
+mod overlapping;
 mod peer;
 #[cfg(feature = "metrics")]
 mod recorder;
@@ -28,6 +29,7 @@ mod results;
 mod rows;
 mod run;
 mod spin;
+mod tries;
 mod turns;
 mod work;
 
