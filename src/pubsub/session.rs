@@ -137,7 +137,7 @@ impl PubSubSession {
                     if !alive {
                         return SessionEnd::Lost;
                     }
-                    if idle_beats >= IDLE_BEATS {
+                    if self.beat() * idle_beats >= IDLE {
                         return SessionEnd::Idle;
                     }
                     for channel in std::mem::take(&mut self.refused) {
@@ -257,13 +257,20 @@ impl PubSubSession {
         }
     }
 
+    const fn beat(&self) -> Duration {
+        match self.subject {
+            Subject::Channels => BEAT,
+            Subject::Keys => BEAT_OF_KEYS,
+        }
+    }
+
     /// Completes after a while: whether the server still answers on this connection. A half-open
     /// one looks like a quiet one otherwise.
     fn heartbeat(&self) -> BoxFuture<'static, bool> {
-        let clock = self.core.settings.clock.clone();
+        let (clock, beat) = (self.core.settings.clock.clone(), self.beat());
         let mut redis = self.redis.clone();
         Box::pin(async move {
-            clock.sleep_until(clock.now() + BEAT).await;
+            clock.sleep_until(clock.now() + beat).await;
             let ping = cmd("PING");
             let reply = before(&clock, clock.now() + BEAT_ANSWER, redis.send_packed_command(&ping));
             matches!(reply.await, Some(Ok(_)))
@@ -329,10 +336,12 @@ fn bytes(value: Value) -> Vec<u8> {
 }
 
 const BEAT: Duration = Duration::from_secs(2);
+/// Waiters rely on their messages. What is told of keys is found by renewals, too.
+const BEAT_OF_KEYS: Duration = Duration::from_secs(10);
 const BEAT_ANSWER: Duration = Duration::from_secs(1);
 
-/// So many beats without a subscription, and the connection is closed until the next one.
-const IDLE_BEATS: u32 = 5;
+/// So long without a subscription, and the connection is closed until the next one.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Every call has a deadline of ours; redis-rs's own would only cut in.
 fn config() -> AsyncConnectionConfig {

@@ -15,6 +15,8 @@ use crate::{clock::Instant, error::NodeError, pubsub::PubSubEvent};
 
 /// A key with so many holders changes so often that nothing can be made of it.
 const CROWD: u64 = 16;
+/// It is left alone for so many renewals: many clients that ask whether it is still one cost more than it does.
+const LEFT_ALONE: u32 = 4;
 
 /// The keys that are followed on one node.
 #[derive(Debug, Default)]
@@ -139,7 +141,8 @@ impl KeyTable {
         let again = known.phase == (KeyPhase::Reading { again: true });
         let is_lone = holders < CROWD;
         let mut steps = Vec::new();
-        if std::mem::take(&mut known.looks) || holders == 0 {
+        // What is told of a crowd is mostly that another came or went.
+        if std::mem::take(&mut known.looks) && is_lone || holders == 0 {
             steps.push(TrackingStep::Look(known.followed.channel.clone()));
         }
         if let KeyPhase::Waiting(_) = known.phase {
@@ -152,7 +155,7 @@ impl KeyTable {
             (true, true) => KeyPhase::Waiting(known.next_read(now)),
             (true, false) => KeyPhase::Standing,
             // Whatever is told of it until then does not matter.
-            (false, _) => KeyPhase::Waiting(now + known.followed.period),
+            (false, _) => KeyPhase::Waiting(now + known.followed.period * LEFT_ALONE),
         };
         self.entries.set(key, next);
         steps.extend(self.tell_restored());
@@ -350,14 +353,16 @@ mod tests {
             ],
             // All changed, while it stands.
             &[('f', 0, "r"), ('1', 1, ""), ('a', 5, "r"), ('1', 6, "l")],
-            // A crowd: left alone for a period, whatever is told.
+            // A crowd: left alone for four periods, whatever is told, and not looked at before it is none.
             &[
                 ('f', 0, "r"),
                 ('9', 1, ""),
                 ('c', 5, ""),
-                ('d', 10_000, ""),
-                ('d', 10_001, "r"),
-                ('1', 10_002, "l"),
+                ('d', 40_000, ""),
+                ('d', 40_001, "r"),
+                ('9', 40_002, ""),
+                ('d', 80_002, "r"),
+                ('1', 80_003, "l"),
             ],
             // The connection is lost, which is told once; then it is looked at.
             &[
