@@ -7,7 +7,6 @@ use super::{
     super::{
         agreeing::mint,
         attempt::{Attempt, NextClaim},
-        in_order::InOrder,
         votes::Votes,
     },
     Acquisition,
@@ -157,7 +156,7 @@ impl Contender for Acquisition {
 
     fn stagger(&mut self, alarmed: bool) -> Duration {
         if alarmed {
-            self.in_order.iter_mut().for_each(InOrder::ask_all);
+            self.in_order.iter_mut().for_each(|in_order| in_order.ask_all());
         }
         if self.in_order.is_none() && self.target.members.is_one() {
             // Those that ask one server meet nowhere else.

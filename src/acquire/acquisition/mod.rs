@@ -44,7 +44,8 @@ pub(crate) struct Acquisition {
     /// What the next round asks with, if that is known: waiters may listen to its holder id already.
     next: Option<NextClaim>,
     /// If all members are needed: one after the other, in an order that all processes share.
-    in_order: Option<InOrder>,
+    /// On the heap: a lock by itself, and a majority, have no need of its room.
+    in_order: Option<Box<InOrder>>,
     /// Whether it wants to hear of releases.
     listens: bool,
     /// The id by which it listens, where each holder id has a channel of its own.
@@ -65,8 +66,8 @@ pub(crate) struct Acquisition {
 
 impl Acquisition {
     pub(crate) fn new(target: Target, wanted: Wanted, is_anonymous: bool, listens: bool) -> Self {
-        let in_order =
-            matches!(target.rule, Rule::All).then(|| InOrder::wanted_since(target.now()));
+        let needs_all = matches!(target.rule, Rule::All);
+        let in_order = needs_all.then(|| Box::new(InOrder::wanted_since(target.now())));
         let handover_rule = HandoverRule::new(target.composite().cloned(), is_anonymous);
         Self {
             target,
@@ -97,7 +98,7 @@ impl Acquisition {
 
     /// What this round asks with.
     fn attempt(&mut self) -> Attempt {
-        let kept = self.in_order.as_mut().and_then(InOrder::take_kept);
+        let kept = self.in_order.as_mut().and_then(|in_order| in_order.take_kept());
         let attempt = kept.unwrap_or_else(|| match self.next.take() {
             Some(NextClaim::Queued(attempt)) => attempt,
             Some(NextClaim::Clean(claim)) => Attempt::new(claim),
@@ -111,7 +112,7 @@ impl Acquisition {
 
     /// The holder id that the next round asks with.
     pub(super) fn next_holder(&mut self) -> Arc<str> {
-        if let Some(kept) = self.in_order.as_ref().and_then(InOrder::kept) {
+        if let Some(kept) = self.in_order.as_ref().and_then(|in_order| in_order.kept()) {
             return kept.holder_in_queue();
         }
         let next = self.next.take().unwrap_or_else(|| NextClaim::Clean(self.fresh()));
