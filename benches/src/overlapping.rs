@@ -67,8 +67,8 @@ impl Crowd {
             let sides = Sides::once(baseline, ours);
             Line::new(figure, Better::Less, "wanted", &sides)
         };
-        let of_three = |part| f64::from(quantile(&self.for_three, part));
-        let of_one = |part| f64::from(quantile(&self.for_one, part));
+        let of_three = |part| quantile(&self.for_three, part);
+        let of_one = |part| quantile(&self.for_one, part);
         let rate = Sides::once(self.for_one.len() as f64, self.for_three.len() as f64);
         vec![
             line("MultiLock, p50, ms", 1_000.0, of_three(0.5)),

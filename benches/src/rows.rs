@@ -79,6 +79,15 @@ pub(crate) fn rows() -> Vec<Row> {
         special("a FairLock, 200 tasks try for 50 ms", |setting| tries::of_fair_lock(setting).boxed_local()),
         special("100 MultiLocks of 10 names", |setting| overlapping::names(setting).boxed_local()),
         special("100 MultiLocks of 2,000 stripes", |setting| overlapping::stripes(setting).boxed_local()),
+    ]);
+    rows.extend(crowds());
+    rows
+}
+
+/// Of many processes, clients, holds or names.
+#[rustfmt::skip]
+fn crowds() -> Vec<Row> {
+    vec![
         special("20 processes at once, 3 masters", |setting| herd::of_three(setting, 20).boxed_local()),
         special("100 processes at once, 3 masters", |setting| herd::of_three(setting, 100).boxed_local()),
         special("200 processes at once, 3 masters", |setting| herd::of_three(setting, 200).boxed_local()),
@@ -99,8 +108,7 @@ pub(crate) fn rows() -> Vec<Row> {
         special("1,000 readers in 100 clients, with tracking", |setting| followed::readers(setting).boxed_local()),
         special("palisade run, 5 masters", |setting| command::measure(setting).boxed_local()),
         special("10,000 locks at once", |setting| live::measure(setting).boxed_local()).counted(),
-    ]);
-    rows
+    ]
 }
 
 /// A row of the table on one runtime.
