@@ -43,14 +43,12 @@ pub(super) struct Pace {
     /// How often it was read for what was told, since when.
     reads: u32,
     since: Option<Instant>,
-    /// When it was read last for what a renewal explains.
-    renewed: Option<Instant>,
 }
 
 impl Pace {
     /// Another hold has looks of its own.
     pub(super) const fn begin_again(&mut self) {
-        (self.reads, self.since, self.renewed) = (0, None, None);
+        (self.reads, self.since) = (0, None);
     }
 
     /// When it may be read, if it has changed now.
@@ -64,16 +62,12 @@ impl Pace {
     /// Whether a renewal does not explain it.
     pub(super) fn count_read(&mut self, of: &Followed, now: Instant) -> bool {
         self.last = Some(now);
-        if self.since.is_none_or(|since| now >= since + of.period) {
+        // What is renewed together may be renewed early.
+        if self.since.is_none_or(|since| now >= since + of.period * 3 / 4) {
             (self.reads, self.since) = (0, Some(now));
         }
         self.reads += 1;
-        // What is renewed together may be renewed early.
-        let is_renewal = self.renewed.is_none_or(|at| now >= at + of.period * 3 / 4);
-        if is_renewal {
-            self.renewed = Some(now);
-        }
-        !is_renewal
+        self.reads > 1
     }
 }
 
