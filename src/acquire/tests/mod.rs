@@ -209,6 +209,25 @@ async fn what_is_kept_is_let_go_after_a_while_and_nothing_is_kept_for_another() 
     }
 }
 
+/// The member that was waited for in vain was held for long. It is no longer.
+#[tokio::test(start_paused = true)]
+async fn something_is_kept_again_once_the_member_that_was_waited_for_has_granted() {
+    let mut scene = Scene::held_on(&[1]).await;
+    let keep = wait(&scene.lose(&[0, 1]).await);
+    let lost_at = scene.claim().now();
+    scene.in_order.let_go(lost_at + keep).await;
+    scene.lose(&[0, 1]).await;
+    assert_eq!(scene.keeps().await, [false, false], "it was kept in vain");
+    scene.others.remove(0).release().await.expect("it was held");
+    let (attempt, mut votes) = (Attempt::new(scene.claim()), scene.no_votes());
+    let attempt = scene.in_order.retry_blocker(attempt, &mut votes).await.expect("it is free");
+    roll_back_all(attempt.claim()).await;
+    let client = scene.clients.get(1).expect("one of three");
+    scene.others.push(client.lock("x").acquire().await.expect("it is free"));
+    scene.lose(&[0, 1]).await;
+    assert_eq!(scene.keeps().await, [true, true]);
+}
+
 /// As long as the members are.
 const LET_GO: Duration = Duration::from_secs(10);
 
