@@ -9,6 +9,7 @@ use std::{
 };
 
 use palisade::{AcquireError, Client, LockGuard, MultiLock};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
 use testkit::RedisServer;
 use tokio::{task::JoinSet, time::sleep};
 
@@ -48,7 +49,7 @@ impl Crowd {
                 client: client.clone(),
                 stripes,
                 width: if at < OF_THREE { 3 } else { 1 },
-                random: (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+                random: StdRng::seed_from_u64(at as u64),
             };
             tasks.spawn(task.work(crowd.clone(), is_measured.clone()));
         }
@@ -86,7 +87,7 @@ struct Task {
     client: Client,
     stripes: Option<u32>,
     width: usize,
-    random: u64,
+    random: StdRng,
 }
 
 impl Task {
@@ -106,7 +107,7 @@ impl Task {
                 let waits = if self.width > 1 { &mut crowd.for_three } else { &mut crowd.for_one };
                 waits.push(asked.elapsed().as_secs_f32() * 1e3);
             }
-            sleep(Duration::from_micros(self.draw() % LONGEST_US)).await;
+            sleep(Duration::from_micros(self.random.random_range(0..LONGEST_US))).await;
             if let Err(error) = guard.release().await {
                 eprintln!("disturbed: {error}");
             }
@@ -129,20 +130,12 @@ impl Task {
     fn names(&mut self) -> Vec<String> {
         let mut names = Vec::new();
         while names.len() < self.width {
-            let name = format!("name-{}", self.draw() % NAMES);
+            let name = format!("name-{}", self.random.random_range(0..NAMES));
             if !names.contains(&name) {
                 names.push(name);
             }
         }
         names
-    }
-
-    /// Xorshift.
-    fn draw(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
     }
 }
 

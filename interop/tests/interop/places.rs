@@ -46,7 +46,7 @@ pub(crate) fn lost_places(looks: &[Look], holds: &[Hold]) -> Vec<String> {
     let (mut lost, mut grants) = (Vec::new(), holds.iter());
     for pair in looks.windows(2) {
         let [before, after] = pair else { continue };
-        // Who was granted between two looks may stand at the end again.
+        // One that was granted between two looks may stand at the end again.
         let stays = |gone: &usize| after.queue.starts_with(&before.queue[*gone..]);
         let gone = (0..=before.queue.len()).find(stays).unwrap_or(before.queue.len());
         for id in &before.queue[..gone] {

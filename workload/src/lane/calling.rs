@@ -9,8 +9,8 @@ use super::Lane;
 use crate::{intent::Intent, target::Target};
 
 impl Lane {
-    /// One call after the other, until this is dropped: then the last is left to itself. None asks before whether the lock is
-    /// still held: that is for the server.
+    /// One call after the other, until this is dropped: then the last is left to itself. No call asks before whether the
+    /// lock is still held: that is for the server.
     pub(super) async fn keep_calling(&self, target: &Target, guard: &LockGuard, intent: &Intent) {
         if !intent.calls || target.shared {
             return future::pending().await;
