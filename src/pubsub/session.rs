@@ -89,14 +89,14 @@ impl PubSubSession {
     async fn track(&mut self) -> Result<(), NodeError> {
         let (command, clock) = (reading::track(), self.core.settings.clock.clone());
         let limit = clock.now() + self.core.settings.node_timeout;
-        let answer = self.redis.send_packed_command(&command);
+        let answer = command.exec_async(&mut self.redis);
         let answer = tokio::select! {
             biased;
             answer = before(&clock, limit, answer) => answer,
             () = &mut self.driver => None,
         };
         let answer = answer.ok_or(NodeError::TimedOut { phase: Phase::Answering })?;
-        answer.map(drop).map_err(cause::of_redis)
+        answer.map_err(cause::of_redis)
     }
 
     pub(super) async fn run(mut self, desk: &mut PubSubTask) -> SessionEnd {
@@ -163,11 +163,11 @@ impl PubSubSession {
                 let (mut redis, core) = (redis.clone(), core.clone());
                 Box::pin(async move {
                     let (clock, limit) = (&core.settings.clock, core.settings.node_timeout);
-                    let answer = redis.send_packed_command(&command);
+                    let answer = command.exec_async(&mut redis);
                     let Some(answer) = before(clock, clock.now() + limit, answer).await else {
                         return Err(NodeError::TimedOut { phase: Phase::Answering });
                     };
-                    answer.map(drop).map_err(cause::of_redis)
+                    answer.map_err(cause::of_redis)
                 })
             };
             core.keep_logged_in(renew_at, &say).await;

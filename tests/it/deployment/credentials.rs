@@ -88,6 +88,49 @@ async fn hold_outlives_credentials_that_are_refused() {
     guard.release().await.unwrap();
 }
 
+/// The one that listens, too, is logged in again with the next ones, however long the refused ones were good for.
+#[tokio::test]
+async fn credentials_that_are_refused_are_asked_for_again() {
+    const REFUSED: u64 = 1;
+    let server = server_with_tokens(1);
+    server.cli(&[
+        "ACL",
+        "SETUSER",
+        "next",
+        "on",
+        ">token",
+        "allkeys",
+        "allcommands",
+        "allchannels",
+    ]);
+    let phase = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+    let shared = phase.clone();
+    let fetch = move || {
+        let (phase, refused) = &*shared;
+        let credentials = match phase.load(Ordering::Acquire) {
+            0 => Credentials::new("app", "token-1").valid_for(LIFE),
+            REFUSED => Credentials::new("app", "wrong").valid_for(LIFE * 10_000),
+            _ => Credentials::new("next", "token").valid_for(LIFE * 10_000),
+        };
+        refused.fetch_add(u64::from(phase.load(Ordering::Acquire) == REFUSED), Ordering::AcqRel);
+        async move { Ok::<_, &str>(credentials) }
+    };
+    let client = patient(&server).credentials(fetch).connect().await.unwrap();
+    let guard = client.lock("x").acquire().await.unwrap();
+    let (lock, is_listening) = (client.lock("x"), |user: &str| {
+        server.cli(&["CLIENT", "LIST", "TYPE", "pubsub"]).contains(&format!("user={user}"))
+    });
+    let waiter = tokio::spawn(async move { lock.acquire().await });
+    eventually(|| is_listening("app")).await;
+    phase.0.store(REFUSED, Ordering::Release);
+    // By then each connection was refused.
+    eventually(|| phase.1.load(Ordering::Acquire) > 20).await;
+    phase.0.store(REFUSED + 1, Ordering::Release);
+    eventually(|| is_listening("next")).await;
+    guard.release().await.unwrap();
+    promptly(&server, waiter).await.unwrap().unwrap().release().await.unwrap();
+}
+
 #[tokio::test]
 async fn new_connection_asks_for_new_credentials() {
     let server = server_with_tokens(1_000);
