@@ -288,6 +288,7 @@ impl Claim {
 
     /// A look at one member: a renewal that extends nothing.
     fn look(&self, member: MemberId, holder: &Arc<str>, term: Term) -> Due {
-        Due { is_look: true, ..self.renewal(member, holder, term, 0) }
+        let lease_ms = if planted!(LookRenews) { term.ms() } else { 0 };
+        Due { is_look: true, ..self.renewal(member, holder, term, lease_ms) }
     }
 }

@@ -67,6 +67,10 @@ macro_rules! every_bug {
                 breaks [], found by test("tracking::what_is_told_is_no_verdict");
             GapNotLookedAt = "gap-not-looked-at": "What may have changed while nothing was told is not looked at."
                 breaks [], found by test("tracking::streaks::holds_are_looked_at_once_the_connection_is_back");
+            LookRenews = "look-renews": "A look renews what it looks at, and so has all that share it told again."
+                breaks [], found by test("tracking::fixed_lease_that_was_cut_short");
+            NotReadAgain = "not-read-again": "A key that was told of is looked at, and not read again: its next change is not told."
+                breaks [], found by test("tracking::key_is_read_again");
             HandoverAfterDeadline = "handover-after-deadline": "What is passed on inside a process counts as granted at that moment."
                 breaks ["offer-taken-or-back", "no-answer-no-movement"], found by simulation("I1", 2935);
             HandoverBeyondLimit = "handover-beyond-limit": "A lock stays with a process for as long as there are waiters in it."

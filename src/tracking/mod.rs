@@ -159,6 +159,11 @@ impl TrackerInner {
                     move || tracing::info!(target: NODE, %node, "that a lock was taken away is told at once again"),
                 );
             }
+            TrackingNews::NoMore => {
+                return telling::event_elsewhere(
+                    move || tracing::info!(target: NODE, %node, "more is held here than is told of at once when it is taken away"),
+                );
+            }
             TrackingNews::Lost(cause) => ("the connection for it is lost", cause),
             TrackingNews::Refused(cause) => ("the server does not tell this user", Some(cause)),
             TrackingNews::TooManyKeys => (

@@ -18,6 +18,9 @@ const CROWD: u64 = 16;
 /// It is left alone for so many renewals: many clients that ask whether it is still one cost more than it does.
 const LEFT_ALONE: u32 = 4;
 
+/// So many keys are followed: each costs its server a read with each renewal.
+const MOST: usize = 1_024;
+
 /// The keys that are followed on one node.
 #[derive(Debug, Default)]
 pub(super) struct KeyTable {
@@ -26,6 +29,8 @@ pub(super) struct KeyTable {
     is_lost: bool,
     /// Whether the server will never tell.
     is_off: bool,
+    /// Whether it was told that others are not followed.
+    is_full: bool,
     surplus: Surplus,
 }
 
@@ -49,6 +54,8 @@ pub(super) enum TrackingNews {
     /// And it is not tried again.
     Refused(NodeError),
     TooManyKeys,
+    /// No more of them are followed.
+    NoMore,
 }
 
 /// Until when what is held on a channel stands, if anything is.
@@ -71,6 +78,14 @@ impl KeyTable {
                 KeyPhase::Reading { .. } | KeyPhase::Unheard => Vec::new(),
             };
         }
+        if self.entries.len() >= MOST {
+            let was_full = std::mem::replace(&mut self.is_full, true);
+            return (!was_full)
+                .then_some(TrackingStep::Tell(TrackingNews::NoMore))
+                .into_iter()
+                .collect();
+        }
+        self.is_full &= self.entries.len() > MOST / 2;
         self.entries.insert(key, followed);
         self.read(key)
     }
@@ -84,7 +99,7 @@ impl KeyTable {
     ) -> Vec<TrackingStep> {
         match event {
             PubSubEvent::Changed(key) => self.changed(key, now, held_until),
-            PubSubEvent::Read(key, holders) => self.was_read(key, *holders, now),
+            PubSubEvent::Read(key, holders) => self.was_read(key, *holders, now, held_until),
             PubSubEvent::AllChanged => self.all_changed(now, held_until),
             PubSubEvent::Gap => {
                 self.entries.set_all(KeyPhase::Unheard);
@@ -136,8 +151,18 @@ impl KeyTable {
         Vec::new()
     }
 
-    fn was_read(&mut self, key: &Arc<str>, holders: u64, now: Instant) -> Vec<TrackingStep> {
+    fn was_read(
+        &mut self,
+        key: &Arc<str>,
+        holders: u64,
+        now: Instant,
+        held_until: HeldUntil<'_>,
+    ) -> Vec<TrackingStep> {
         let Some(known) = self.entries.get_mut(key) else { return Vec::new() };
+        if holders == 0 && held_until(&known.followed.channel).is_none() {
+            // It ended before it was read, so nothing may ever be told of it.
+            return self.leave(key);
+        }
         let again = known.phase == (KeyPhase::Reading { again: true });
         let is_lone = holders < CROWD;
         let mut steps = Vec::new();
@@ -201,15 +226,22 @@ impl KeyTable {
     ) -> Vec<TrackingStep> {
         let Some(known) = self.entries.get_mut(key) else { return Vec::new() };
         if held_until(&known.followed.channel).is_none() {
-            self.entries.remove(key);
-            return vec![TrackingStep::Leave(key.clone())];
+            return self.leave(key);
         }
         let is_surplus = known.pace.count_read(&known.followed, now);
         known.looks = true;
+        if planted!(NotReadAgain) {
+            return vec![TrackingStep::Look(known.followed.channel.clone())];
+        }
         if is_surplus && self.surplus.is_too_much(self.entries.len(), now) {
             return self.suspend(now);
         }
         self.read(key)
+    }
+
+    fn leave(&mut self, key: &Arc<str>) -> Vec<TrackingStep> {
+        self.entries.remove(key);
+        vec![TrackingStep::Leave(key.clone())]
     }
 
     fn read(&mut self, key: &Arc<str>) -> Vec<TrackingStep> {
@@ -242,7 +274,10 @@ impl KeyTable {
 fn is_for_good(error: &NodeError) -> bool {
     match error {
         NodeError::Permission { .. } => true,
-        NodeError::Server { message, .. } => message.to_lowercase().contains("unknown"),
+        // What it says of RESP3, and of what it does not know.
+        NodeError::Server { code, message } => {
+            &**code == "NOPROTO" || message.to_lowercase().contains("unknown")
+        }
         _ => false,
     }
 }
@@ -276,6 +311,7 @@ mod tests {
             TrackingStep::Tell(TrackingNews::Restored) => 'R',
             TrackingStep::Tell(TrackingNews::Refused(_)) => 'N',
             TrackingStep::Tell(TrackingNews::TooManyKeys) => 'T',
+            TrackingStep::Tell(TrackingNews::NoMore) => 'M',
         };
         steps.iter().map(word).collect()
     }
@@ -406,6 +442,32 @@ mod tests {
         assert_eq!(done(&mut table, 'c', 2, false), "x");
         assert_eq!(done(&mut table, 'c', 3, true), "", "it is known no more");
         assert_eq!((table.entries.len(), table.next_due()), (0, None));
+    }
+
+    #[test]
+    fn key_that_was_given_back_before_it_was_read_is_left() {
+        let mut table = KeyTable::default();
+        assert_eq!(done(&mut table, 'f', 0, true), "r");
+        assert_eq!(done(&mut table, '0', 1, false), "x");
+        assert_eq!(table.entries.len(), 0);
+    }
+
+    #[test]
+    fn no_more_keys_are_followed_than_the_server_bears() {
+        let keys: Vec<_> = (0..MOST).map(|i| key(&format!("{i}"))).collect();
+        let mut table = following(&keys);
+        let follow = |table: &mut KeyTable, name: &str| {
+            said(&table.follow(&key(name), followed(name, false)))
+        };
+        assert_eq!((follow(&mut table, "x"), follow(&mut table, "y")), ("M".into(), String::new()));
+        assert_eq!(follow(&mut table, "0"), "r", "it is followed");
+        // It is told again once half of them have ended.
+        for x in &keys[1..MOST / 2 + 2] {
+            table.on_event(&PubSubEvent::Changed(x.clone()), at(500), &|_| None);
+        }
+        let told: String = (0..MOST).map(|i| follow(&mut table, &format!("new:{i}"))).collect();
+        assert_eq!(told.matches('r').count(), MOST / 2 + 1);
+        assert_eq!(told.matches('M').count(), 1);
     }
 
     #[test]

@@ -81,6 +81,19 @@ async fn hold_of_any_kind_is_told_however_its_key_goes() {
     }
 }
 
+/// It has changed, and stands: the next change is told, too.
+#[tokio::test]
+async fn key_is_read_again_behind_a_change() {
+    let server = RedisServer::start();
+    let client = tracking(&server).await;
+    let guard = client.lock("x").with_lease(fixed(100_000)).acquire().await.unwrap();
+    for ttl in ["90000", "80000"] {
+        listening(&server, 1).await;
+        server.command(&["PEXPIRE", "x", ttl]);
+    }
+    lost_after(&server, &guard, &[&["DEL", "x"]]).await;
+}
+
 #[tokio::test]
 async fn permit_with_a_lease_is_told_that_it_is_gone() {
     let server = RedisServer::start();
