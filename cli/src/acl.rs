@@ -34,8 +34,8 @@ pub(crate) fn acl(args: &AclArgs) -> Result<u8, Failure> {
     if args.in_cluster {
         rights = rights.in_cluster();
     }
-    if args.tracking {
-        rights = rights.tracking();
+    if args.no_tracking {
+        rights = rights.without_tracking();
     }
     for name in &args.names {
         if name.is_empty() {

@@ -153,7 +153,7 @@ fn rules_of_votes(said: &Said, mut settings: ClientBuilder) -> ClientBuilder {
     settings = settings
         .replicas(value(&said.replicas).unwrap_or_default())
         .failover_lag(value(&said.failover_lag).unwrap_or_default())
-        .tracking(value(&said.tracking).unwrap_or_default());
+        .tracking(value(&said.tracking).unwrap_or(true));
     if let Some(ReleasesTold::On | ReleasesTold::Off) = value(&said.sharded_pubsub) {
         settings = settings.sharded_pubsub(value(&said.sharded_pubsub) == Some(ReleasesTold::On));
     }

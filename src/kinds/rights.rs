@@ -38,7 +38,7 @@ pub struct Rights {
     blesses: bool,
     is_replicated: bool,
     is_in_cluster: bool,
-    is_tracking: bool,
+    is_untracked: bool,
     is_untold: bool,
     examines: bool,
     /// Patterns of names that are listed.
@@ -120,10 +120,11 @@ impl Rights {
         self
     }
 
-    /// And those to be told at once that a lock was [taken away](crate::ClientBuilder::tracking).
+    /// Without those to be told at once that a lock was [taken away](crate::ClientBuilder::tracking): a client that
+    /// would be told says that once, and finds it at its next renewal.
     #[must_use]
-    pub fn tracking(mut self) -> Self {
-        self.is_tracking = true;
+    pub fn without_tracking(mut self) -> Self {
+        self.is_untracked = true;
         self
     }
 
@@ -252,7 +253,7 @@ impl Rights {
         if self.is_replicated {
             commands.insert("wait".to_owned());
         }
-        if self.is_tracking {
+        if !self.is_untracked && self.uses.iter().any(|used| used.usage.has_leases()) {
             commands.extend(["client|tracking", "hlen", "zcard"].map(str::to_owned));
         }
         if self.tells() {

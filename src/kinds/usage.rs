@@ -88,6 +88,11 @@ impl Use {
         !matches!(self, Self::Semaphore | Self::ExpirableSemaphore | Self::CountDownLatch)
     }
 
+    /// Whether it is held for a lease, and may be lost before that is over.
+    pub(super) fn has_leases(self) -> bool {
+        self.has_holders() || self == Self::ExpirableSemaphore
+    }
+
     pub(super) fn channels(self, name: &str) -> Vec<String> {
         let lock = key::lock_channel(name);
         match self {

@@ -253,7 +253,7 @@ async fn rights_that_a_user_lacks_are_told_by_their_rules() {
 #[tokio::test]
 async fn each_command_of_all_rights_is_known_and_missed_where_it_is_lacked() {
     let server = RedisServer::start();
-    let all = Rights::new().inspecting().revoking().blessing().replicated().tracking();
+    let all = Rights::new().inspecting().revoking().blessing().replicated();
     let all =
         USES.into_iter().fold(all.examining().in_cluster(), |all, usage| all.with(usage, "x"));
     let lists = Rights::new().listing("x");

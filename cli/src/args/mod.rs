@@ -330,7 +330,7 @@ pub(crate) struct AclArgs {
     pub(crate) user: String,
 
     /// The rights of this role in place of those of a program: names are patterns then [default pattern: *]
-    #[arg(long, value_enum, value_name = "ROLE", conflicts_with_all = ["kind", "untold", "replicated", "tracking"])]
+    #[arg(long, value_enum, value_name = "ROLE", conflicts_with_all = ["kind", "untold", "replicated", "no_tracking"])]
     pub(crate) role: Option<RoleOfUser>,
 
     /// Without what `palisade bless` alone needs. To a server a blessing is a mark as every client writes
@@ -354,9 +354,9 @@ pub(crate) struct AclArgs {
     #[arg(long)]
     pub(crate) in_cluster: bool,
 
-    /// Also what clients need that are told at once of a lock that was taken away
+    /// Without what clients need to be told at once of a lock that was taken away
     #[arg(long)]
-    pub(crate) tracking: bool,
+    pub(crate) no_tracking: bool,
 
     /// Print one JSON object
     #[arg(long)]

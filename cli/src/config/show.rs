@@ -144,7 +144,7 @@ fn settings_of(said: &Said) -> Vec<Setting> {
         setting("failover-lag", &said.failover_lag, time, time(&Duration::ZERO)),
         setting("unidentified", &said.unidentified, word, "refuse".into()),
         setting("replicas", &said.replicas, |number| (*number).into(), 0.into()),
-        setting("tracking", &said.tracking, |is_on| (*is_on).into(), false.into()),
+        setting("tracking", &said.tracking, |is_on| (*is_on).into(), true.into()),
         setting("sharded-pubsub", &said.sharded_pubsub, word, "auto".into()),
         setting("tls-ca", &said.tls_ca, path, none()),
         setting("tls-cert", &said.tls_cert, path, none()),

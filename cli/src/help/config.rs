@@ -26,7 +26,7 @@ Keys, with values as an example:
   failover-lag    = \"11s\"
   unidentified    = \"refuse\"        # or trust
   replicas        = 1
-  tracking        = true
+  tracking        = false
   sharded-pubsub  = \"auto\"          # or on, off
   tls-ca          = \"ca.pem\"        # paths begin at the folder of the file
   tls-cert        = \"client.pem\"

@@ -19,7 +19,7 @@ Read the password to the servers from this file, for each connection anew; the u
 
 pub(crate) const TRACKING: &str = "\
 Have servers tell at once that the lock was taken away, on a connection more to each: else that is found when it is \
-renewed. Their user needs what `palisade acl --tracking` prints [env: PALISADE_TRACKING] [default: false]";
+renewed. A user without the rights that `palisade acl` prints does without [env: PALISADE_TRACKING] [default: true]";
 
 pub(crate) const SHARDED_PUBSUB: &str = "\
 Whether releases are announced by sharded pub/sub in a cluster; the same for all, and as Redisson's \

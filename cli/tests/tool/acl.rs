@@ -98,11 +98,7 @@ fn names_stand_for_themselves_and_patterns_for_many() {
 
 #[test]
 fn rights_for_what_not_every_client_has_are_extra() {
-    for (extra, right) in [
-        ("--tracking", "+client|tracking"),
-        ("--replicated", "+wait "),
-        ("--in-cluster", "+cluster|slots"),
-    ] {
+    for (extra, right) in [("--replicated", "+wait "), ("--in-cluster", "+cluster|slots")] {
         for (words, has_it) in [(&["acl", "x"][..], false), (&["acl", extra, "x"], true)] {
             let printed = palisade(words).finish();
             assert_eq!(printed.output.join("").contains(right), has_it, "{extra}: {printed:?}");
@@ -114,4 +110,17 @@ fn rights_for_what_not_every_client_has_are_extra() {
 fn rights_of_those_who_bless_can_be_left_out() {
     let printed = palisade(&["acl", "--no-bless", "x"]).finish();
     assert_eq!((printed.code(), printed.output.len()), (0, 1), "{printed:?}");
+}
+
+#[test]
+fn rights_that_not_every_client_needs_can_be_left_out() {
+    for (less, right) in
+        [("--no-tracking", "+client|tracking"), ("--untold", "~palisade_process:*")]
+    {
+        for (words, has_it) in [(&["acl", "x"][..], true), (&["acl", less, "x"], false)] {
+            let printed = palisade(words).finish();
+            assert_eq!((printed.code(), printed.output.len()), (0, 1), "{printed:?}");
+            assert_eq!(printed.output.join("").contains(right), has_it, "{less}: {printed:?}");
+        }
+    }
 }

@@ -131,10 +131,9 @@ fn a_lock_that_is_deleted_kills_the_command_without_term() {
 
 /// With a lease of which the third is longer than anything waits here.
 #[test]
-fn lock_that_is_deleted_is_told_of_at_once_if_that_is_asked_for() {
+fn lock_that_is_deleted_is_told_of_at_once() {
     let server = RedisServer::start();
-    let running =
-        run(&[server.url()], "--tracking --lease 600 --max-lease 600 -w 50", CLOCK).start();
+    let running = run(&[server.url()], "--lease 600 --max-lease 600 -w 50", CLOCK).start();
     running.line();
     let is_told = || server.cli(&["INFO", "stats"]).contains("tracking_total_keys:1");
     until("the server is to tell", || is_told().then_some(()));
@@ -142,6 +141,23 @@ fn lock_that_is_deleted_is_told_of_at_once_if_that_is_asked_for() {
     let finished = running.finish();
     assert_eq!(finished.code(), 74, "{:?}", finished.errors);
     assert!(finished.said().contains("lost"), "{:?}", finished.errors);
+}
+
+/// That it lacks is said, and no more: renewals find it.
+#[test]
+fn user_that_is_not_told_of_deletions_goes_on_without() {
+    let server = RedisServer::start();
+    server.cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all", "-client|tracking"]);
+    let running = run(&[server.url_with("app", "pw")], "-v --lease 9 -w 50", CLOCK).start();
+    running.line();
+    let said = until("it is said", || {
+        Some(running.complaint()).filter(|line| line.contains("is not told at once"))
+    });
+    assert!(said.contains("the user lacks a permission"), "{said}");
+    server.command(&["DEL", "name"]);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 74, "{:?}", finished.errors);
+    assert!(!finished.said().contains("is not told at once"), "once: {:?}", finished.errors);
 }
 
 #[test]

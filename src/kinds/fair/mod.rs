@@ -25,8 +25,8 @@ use crate::{
 /// `RFairLock`: a Java service can share it.
 ///
 /// # Guarantees
-/// - Those of [`Lock`](crate::Lock), but for the order. That it was forced open is not noticed by its holder before its
-///   next renewal.
+/// - Those of [`Lock`](crate::Lock), but for the order. Without [tracking](crate::ClientBuilder::tracking) its holder
+///   does not notice before its next renewal that it was forced open.
 /// - A waiter is granted it in the order in which the server took the requests. A place is kept for a minute and a half
 ///   at least while the server cannot be reached, or the waiter's runtime stands still. It is kept for ten seconds only
 ///   once it is the first and some of Redisson's wait behind it. It is given up when the wait ends, wherever that is.
@@ -103,8 +103,8 @@ impl FairLock {
     /// stays. A key that is no lock is [not touched](crate::error::NodeError::ForeignKey), nor is a lock of
     /// [another kind](crate::error::NodeError::OtherKind).
     ///
-    /// Its holder learns of it with its next renewal, and with a fixed lease only at the end. Until then
-    /// two may believe that they hold the lock.
+    /// Its holder learns of it at once by [tracking](crate::ClientBuilder::tracking); else with its next renewal, and
+    /// with a fixed lease only at the end. Until then two may believe that they hold the lock.
     ///
     /// # Errors
     /// As [`Lock::force_release`](crate::Lock::force_release).

@@ -86,8 +86,8 @@ impl Lock {
     /// that is no lock is [not touched](crate::error::NodeError::ForeignKey), nor is a lock of
     /// [another kind](crate::error::NodeError::OtherKind).
     ///
-    /// Its holder learns of it at once if the lock has a waiter in the same process, else with its
-    /// next renewal. With a fixed lease it learns of it only at the end. Until then two may believe
+    /// Its holder learns of it at once by [tracking](crate::ClientBuilder::tracking), or if the lock has a waiter in the
+    /// same process; else with its next renewal, and with a fixed lease only at the end. Until then two may believe
     /// that they hold the lock: [`revoke`](Self::revoke) lets nothing in beside it.
     ///
     /// # Errors

@@ -50,8 +50,8 @@ impl Lock {
     /// lease](crate::ClientBuilder::watchdog_lease). A hold that was entered several times goes as a whole, and other
     /// readers stay. The counter of a fenced lock is raised by one.
     ///
-    /// The holder learns of it with its next renewal, at once with [tracking](crate::ClientBuilder::tracking), and by
-    /// its own clock at the latest: before others are granted. Nothing is announced.
+    /// The holder learns of it at once by [tracking](crate::ClientBuilder::tracking), with its next renewal, and by its
+    /// own clock at the latest: before others are granted. Nothing is announced.
     ///
     /// # Errors
     /// [`InspectError`]; whether it was taken away is unknown if the cause

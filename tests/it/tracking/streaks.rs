@@ -40,7 +40,7 @@ async fn user_without_the_right_goes_on_as_before() {
 #[tokio::test]
 async fn user_with_the_least_rights_is_told() {
     let server = RedisServer::start();
-    let rights = Rights::new().with(Use::Lock, "x").with(Use::ExpirableSemaphore, "y").tracking();
+    let rights = Rights::new().with(Use::Lock, "x").with(Use::ExpirableSemaphore, "y");
     let rules = rights.rules();
     let user = ["ACL", "SETUSER", "app", "on", ">secret"].into_iter();
     let user: Vec<&str> = user.chain(rules.iter().map(String::as_str)).collect();

@@ -23,7 +23,7 @@ const KEYS: [(&str, &str, &str, &str); 17] = [
     ("failover-lag", "11s", "12s", "\"13s\""),
     ("unidentified", "trust", "refuse", "\"trust\""),
     ("replicas", "1", "2", "3"),
-    ("tracking", "true", "false", "true"),
+    ("tracking", "false", "true", "false"),
     ("sharded-pubsub", "on", "off", "\"on\""),
     ("tls-ca", "/flag", "/variable", "\"/file\""),
     ("tls-cert", "/flag", "/variable", "\"/file\""),
