@@ -60,6 +60,17 @@ impl Connection {
         Ok(Some(Answer { reply, sent, received, server_time: i64::MIN }))
     }
 
+    /// Asks for a sign of life.
+    ///
+    /// # Errors
+    /// Whatever stops a call.
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub(crate) async fn ping(&self, deadline: Instant) -> Result<(), NodeError> {
+        self.ask(Question(words(&["PING"])), deadline).await.map(drop)
+    }
+
     /// What the server's connections are called; those without a name are left out.
     ///
     /// # Errors

@@ -12,6 +12,7 @@
 mod leaving;
 mod place;
 mod script;
+mod watching;
 
 use std::{sync::atomic::Ordering, time::Duration};
 

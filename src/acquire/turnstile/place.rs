@@ -12,6 +12,7 @@ use futures::future::{Either, select};
 use super::{
     leaving::Leaving,
     script::{Pass, Passed, TURN, may_not},
+    watching::until_silent,
 };
 use crate::{
     clock::Instant,
@@ -30,6 +31,8 @@ pub(super) struct TurnstilePlace {
     services: Arc<NodeServices>,
     name: Arc<str>,
     id: Arc<str>,
+    /// When it came.
+    since: Instant,
     /// Where it is told.
     listener: Listener,
     /// Where releases are announced.
@@ -59,7 +62,7 @@ impl TurnstilePlace {
     /// Sends nothing but a subscription.
     pub(super) fn of(member: &Voter) -> Self {
         let (services, name) = (member.services.clone(), member.kind.name().clone());
-        let id = services.process.fresh_holder();
+        let (id, since) = (services.process.fresh_holder(), services.now());
         let listener = services.notifier.listen(key::turn_channel(&name, &id));
         let channel = member.kind.channel().clone();
         let (releases, turn_until) = (None, None);
@@ -67,6 +70,7 @@ impl TurnstilePlace {
             services,
             name,
             id,
+            since,
             listener,
             channel,
             releases,
@@ -104,6 +108,7 @@ impl TurnstilePlace {
                     match self.heard_before(look_again.min(give_up)).await {
                         LineNews::Told => return Wait::Over,
                         LineNews::LetPass => return Wait::ForLong,
+                        LineNews::Silence => return Wait::InVain,
                         LineNews::Nothing => {}
                     }
                 }
@@ -165,7 +170,8 @@ impl TurnstilePlace {
         ttl + self.services.process.random.within(Duration::ZERO..others)
     }
 
-    /// Waits until it is told that it is its turn, or until a release that the waiter with the turn let pass.
+    /// Waits until it is told that it is its turn, or until a release that the waiter with the turn let pass, as long as
+    /// the server answers.
     async fn heard_before(&mut self, look_again: Instant) -> LineNews {
         let clock = &self.services.process.clock;
         let let_pass = async {
@@ -176,11 +182,12 @@ impl TurnstilePlace {
             }
             clock.sleep_until(clock.now() + LET_PASS).await;
         };
-        let let_pass = tokio::select! {
+        let news = tokio::select! {
             biased;
-            () = self.listener.woken() => false,
-            () = let_pass => true,
-            () = clock.sleep_until(look_again) => false,
+            () = self.listener.woken() => LineNews::Nothing,
+            () = let_pass => LineNews::LetPass,
+            () = clock.sleep_until(look_again) => LineNews::Nothing,
+            () = until_silent(&self.services, &self.name, self.since) => LineNews::Silence,
         };
         let messages = self.listener.messages();
         if messages > self.heard {
@@ -188,7 +195,7 @@ impl TurnstilePlace {
             self.turn_until = Some(self.services.now() + TURN);
             return LineNews::Told;
         }
-        if let_pass { LineNews::LetPass } else { LineNews::Nothing }
+        news
     }
 }
 
@@ -199,6 +206,8 @@ enum LineNews {
     Told,
     /// That the lock was released, and no more: the waiter with the turn may be gone.
     LetPass,
+    /// None any more: the server does not answer.
+    Silence,
     Nothing,
 }
 

@@ -38,6 +38,7 @@
 //! | a hand-over in a long queue that moved all waiters there | `fair/waiting.rs`: `places_that_are_taken_…` |
 //! | fifty in a queue that do not come, passed over one after the other | `fair/waiting.rs`: `fifty_that_do_not_come_…` |
 //! | a server that throws locks away when its memory is full | [`evicting`] |
+//! | a server on which waiters pass one by one, that stopped answering | [`meeting`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -58,6 +59,7 @@ mod keeping;
 mod late_release;
 mod line;
 mod lying;
+mod meeting;
 mod overlap;
 mod own_release;
 mod readers_in_line;
