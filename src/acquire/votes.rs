@@ -6,7 +6,9 @@ use super::tally::{Rule, Tally, Verdict};
 use crate::{
     by_member::{ByMember, MemberId},
     claim::{Claim, InFlight},
+    clock::SharedClock,
     error::{NodeError, Vote},
+    reach::before,
     wait::Refusals,
 };
 
@@ -51,6 +53,49 @@ impl Votes {
         {
             self.record(member, vote);
         }
+        self.decide(asked).await
+    }
+
+    /// The same, but a member that is late does not decide between those that disagree: what they granted would stand
+    /// unused meanwhile, and keep another from a majority.
+    pub(super) async fn collect_unless_split(
+        &mut self,
+        asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,
+        clock: &SharedClock,
+    ) -> Verdict {
+        let began = clock.now();
+        while self.tally(true).verdict() == Verdict::Pending {
+            let (now, next) = (clock.now(), asked.next());
+            let patience = (now.saturating_since(began) * 4).max(PATIENCE);
+            let Some(voted) = (if self.is_split() {
+                before(clock, now + patience, next).await
+            } else {
+                Some(next.await)
+            }) else {
+                return self.tally(false).verdict();
+            };
+            let Some((member, vote)) = voted else { break };
+            self.record(member, vote);
+        }
+        self.decide(asked).await
+    }
+
+    /// Whether others have a part of it, and it is they that would be waited for.
+    fn is_split(&self) -> bool {
+        let has_some = self.by.values().any(|vote| matches!(vote, Vote::Granted));
+        has_some && self.tally(false).verdict() == Verdict::LostToOthers
+    }
+
+    /// Whether it was given up before all that could decide it had voted.
+    pub(super) fn are_undecided(&self) -> bool {
+        self.tally(true).verdict() == Verdict::Pending
+    }
+
+    /// What the votes come to, which all are in that are waited for.
+    async fn decide(
+        &mut self,
+        asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,
+    ) -> Verdict {
         let verdict = match self.tally(true).verdict() {
             // All have answered, or never will.
             Verdict::Pending => self.tally(false).verdict(),
@@ -82,6 +127,9 @@ impl Votes {
         Refusals { by: by.collect(), enough: self.tally(may_still_vote).short_of(), until: None }
     }
 }
+
+/// A member that takes longer than this, and four times as long as the others, is late.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// How long a member that refused says that the lock is held; `Some(None)` if for ever.
 pub(super) const fn ttl_of_refusal(vote: &Vote) -> Option<Option<Duration>> {

@@ -59,6 +59,8 @@ pub(crate) struct Acquisition {
     /// How many rounds were lost in quick succession, and when the last was.
     lost_rounds: (u32, Instant),
     haste: Haste,
+    /// Whether the last round was given up while a member that was late could decide it.
+    was_split: bool,
     /// Whether it has said that it waits for what does not end.
     has_named_lasting: bool,
     turnstile: Turnstile,
@@ -82,6 +84,7 @@ impl Acquisition {
             compared_at: None,
             lost_rounds: (0, Instant::from_origin(Duration::ZERO)),
             haste: Haste::default(),
+            was_split: false,
             has_named_lasting: false,
             turnstile: Turnstile::default(),
         }
@@ -143,7 +146,12 @@ impl Acquisition {
                 votes.tally(false).verdict()
             } else {
                 asked.add(votes.pending().map(|member| ask(claim.clone(), member)));
-                votes.collect(&mut asked).await
+                if self.may_split() {
+                    let clock = &self.target.process().clock;
+                    Box::pin(votes.collect_unless_split(&mut asked, clock)).await
+                } else {
+                    votes.collect(&mut asked).await
+                }
             };
             // By now the servers have told which run they are.
             if let Err(error) = self.check_servers() {
@@ -199,6 +207,13 @@ impl Acquisition {
         Ok(())
     }
 
+    /// Whether this round is given up if its members disagree and one is late. Not twice in a row: where a member does
+    /// not let go of what is dead, the one that is late may be needed.
+    fn may_split(&mut self) -> bool {
+        let was_split = std::mem::take(&mut self.was_split);
+        self.in_order.is_none() && self.rounds > 1 && !was_split
+    }
+
     fn note_loss(&mut self) {
         self.lost_rounds = (self.lost_rounds.0 + 1, self.target.now());
     }
@@ -219,7 +234,9 @@ impl Acquisition {
         // A member that has not answered is asked no further; the rollback comes behind on its
         // socket.
         drop(asked);
-        let refusals = votes.refusals(attempt.claim(), true);
+        self.was_split = votes.are_undecided();
+        let mut refusals = votes.refusals(attempt.claim(), !self.was_split);
+        refusals.until = self.was_split.then(|| self.target.now() + AFTER_SPLIT);
         if self.has_own_place() {
             attempt.keep_place();
             self.next = Some(NextClaim::Queued(attempt));
@@ -296,7 +313,7 @@ impl Acquisition {
             if self.cause == Cause::Message && self.listens && Turnstile::suits(members) {
                 self.turnstile.queue_up(members);
             }
-            refusals.until = self.turnstile.turn_ends();
+            refusals.until = refusals.until.into_iter().chain(self.turnstile.turn_ends()).min();
         }
         Round::Refused(refusals)
     }
@@ -345,3 +362,6 @@ impl Acquisition {
         Round::Outage(AcquireError::Unavailable { lock, ballot })
     }
 }
+
+/// By then the lock was released, or what refused it is dead.
+const AFTER_SPLIT: Duration = Duration::from_secs(1);

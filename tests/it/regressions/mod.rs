@@ -39,6 +39,7 @@
 //! | fifty in a queue that do not come, passed over one after the other | `fair/waiting.rs`: `fifty_that_do_not_come_…` |
 //! | a server that throws locks away when its memory is full | [`evicting`] |
 //! | a server on which waiters pass one by one, that stopped answering | [`meeting`] |
+//! | members that disagree, and one that is late and could decide | [`split`] |
 //! | a replica behind the URL | `bad_input/contact.rs`: `replica_cannot_vote` |
 //!
 //! Those that stand elsewhere were there already. Each was seen to fail with the code broken for it.
@@ -67,6 +68,7 @@ mod reentry;
 mod runtimes;
 mod shown;
 mod slow_first_sample;
+mod split;
 mod turns;
 mod twins;
 mod unsynced;
