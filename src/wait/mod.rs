@@ -39,7 +39,6 @@
 //! - what ends a wait: `waiting`
 //! - when waiters of many processes ask one by one: `acquire/turnstile`
 
-mod by_place;
 mod contender;
 mod elders;
 mod handover;

@@ -1,12 +1,12 @@
 //! What stands in a line, and what is offered to which place.
 
 use std::{
+    collections::VecDeque,
     fmt,
     sync::Arc,
     task::{Context, Waker},
 };
 
-use super::by_place::ByPlace;
 use crate::lease::Term;
 
 /// How a user holds a lock: what is offered suits a waiter if it is the same.
@@ -29,7 +29,8 @@ pub(crate) trait Offered: fmt::Debug + Send + Sync + 'static {
 /// The places of one line, in the order in which they were taken.
 #[derive(Debug)]
 pub(super) struct LinePlaces<T> {
-    waiters: ByPlace<Waiter>,
+    /// By their places: mostly the foremost leaves, and one from the middle moves what stands behind it.
+    waiters: VecDeque<Waiter>,
     next: u64,
     offer: Option<Offer<T>>,
     /// What was taken, until it is had: that may take a while, or for ever if its waiter is parked.
@@ -40,6 +41,7 @@ pub(super) struct LinePlaces<T> {
 
 #[derive(Debug, Default)]
 struct Waiter {
+    place: u64,
     /// How it takes what is offered; `None` if it takes nothing.
     takes: Option<HandoverTerms>,
     waker: Option<Waker>,
@@ -63,14 +65,14 @@ impl<T> LinePlaces<T> {
     pub(super) fn join(&mut self, takes: Option<HandoverTerms>) -> u64 {
         let place = self.next;
         self.next += 1;
-        self.waiters.push(place, Waiter { takes, ..Waiter::default() });
+        self.waiters.push_back(Waiter { place, takes, ..Waiter::default() });
         place
     }
 
     /// Gives up a place. What was offered there is passed on.
     pub(super) fn leave(&mut self, place: u64) -> Vacated<T> {
         let was_first = self.first() == Some(place);
-        let former = self.waiters.remove(place).and_then(|waiter| waiter.waker);
+        let former = self.index(place).and_then(|index| self.waiters.remove(index)?.waker);
         let waker = if was_first { self.waker_of_first() } else { None };
         let mut vacated = Vacated { former, waker, taken: self.has_taken(place), unwanted: None };
         if let Some(Offer { terms, what, .. }) = self.offer.take_if(|offer| offer.to == place) {
@@ -109,7 +111,7 @@ impl<T> LinePlaces<T> {
     }
 
     fn miss(&mut self, offer: Offer<T>) -> Arc<T> {
-        if let Some(waiter) = self.waiters.get_mut(offer.to) {
+        if let Some(waiter) = self.waiter(offer.to) {
             waiter.is_absent = true;
         }
         offer.what
@@ -117,8 +119,7 @@ impl<T> LinePlaces<T> {
 
     /// The first that is there.
     pub(super) fn first(&self) -> Option<u64> {
-        let mut there = self.waiters.iter().filter(|(_, waiter)| !waiter.is_absent);
-        there.next().map(|(place, _)| place)
+        self.waiters.iter().find(|waiter| !waiter.is_absent).map(|waiter| waiter.place)
     }
 
     /// Those in front that were called and have not come: the next one is the first until they do. How
@@ -146,7 +147,7 @@ impl<T> LinePlaces<T> {
 
     pub(super) fn waker_of_first(&mut self) -> Option<Waker> {
         let first = self.first()?;
-        self.waiters.get_mut(first)?.waker.take()
+        self.waiter(first)?.waker.take()
     }
 
     pub(super) fn offer(
@@ -154,15 +155,15 @@ impl<T> LinePlaces<T> {
         terms: HandoverTerms,
         what: Arc<T>,
     ) -> Result<(u64, Option<Waker>), Arc<T>> {
-        let first = self.first().filter(|_| self.offer.is_none() && self.taken.is_none());
-        let waiter = first.and_then(|first| self.waiters.get_mut(first));
-        let (Some(to), Some(waiter)) = (first, waiter) else { return Err(what) };
+        let is_free = self.offer.is_none() && self.taken.is_none();
+        let first = self.waiters.iter_mut().find(|waiter| is_free && !waiter.is_absent);
+        let Some(waiter) = first else { return Err(what) };
         if waiter.takes != Some(terms) {
             return Err(what);
         }
         self.offers += 1;
         let number = self.offers;
-        self.offer = Some(Offer { to, number, terms, what });
+        self.offer = Some(Offer { to: waiter.place, number, terms, what });
         Ok((number, waiter.waker.take()))
     }
 
@@ -181,7 +182,7 @@ impl<T> LinePlaces<T> {
 
     /// A waiter looks, and is to be woken by this waker from now on. Returns the one before.
     pub(super) fn arrives(&mut self, place: u64, cx: &Context<'_>) -> Option<Waker> {
-        let waiter = self.waiters.get_mut(place)?;
+        let waiter = self.waiter(place)?;
         waiter.is_absent = false;
         waiter.polls += 1;
         let is_known = |waker: &Waker| waker.will_wake(cx.waker());
@@ -190,12 +191,21 @@ impl<T> LinePlaces<T> {
         }
         waiter.waker.replace(cx.waker().clone())
     }
+
+    fn waiter(&mut self, place: u64) -> Option<&mut Waiter> {
+        let index = self.index(place)?;
+        self.waiters.get_mut(index)
+    }
+
+    fn index(&self, place: u64) -> Option<usize> {
+        self.waiters.binary_search_by_key(&place, |waiter| waiter.place).ok()
+    }
 }
 
 // By hand: derived, it would ask for what is offered to have a default.
 impl<T> Default for LinePlaces<T> {
     fn default() -> Self {
-        Self { waiters: ByPlace::default(), next: 0, offer: None, taken: None, offers: 0 }
+        Self { waiters: VecDeque::new(), next: 0, offer: None, taken: None, offers: 0 }
     }
 }
 
