@@ -167,7 +167,7 @@ impl TrackerInner {
             TrackingNews::Lost(cause) => ("the connection for it is lost", cause),
             TrackingNews::Refused(cause) => ("the server does not tell this user", Some(cause)),
             TrackingNews::TooManyKeys => (
-                "keys are told of that have not changed; is tracking-table-max-keys too small?",
+                "keys are told of too often: they change so often, or tracking-table-max-keys is too small",
                 None,
             ),
         };

@@ -32,6 +32,8 @@ pub(super) struct KeyTable {
     /// Whether it was told that others are not followed.
     is_full: bool,
     surplus: Surplus,
+    /// When all were last made to wait.
+    suspended_at: Option<Instant>,
 }
 
 /// What follows.
@@ -249,10 +251,12 @@ impl KeyTable {
         vec![TrackingStep::Read(key.clone())]
     }
 
-    /// All keys wait for a while.
+    /// All keys wait for a while. That it goes on so is no news.
     fn suspend(&mut self, now: Instant) -> Vec<TrackingStep> {
         self.entries.set_all(KeyPhase::Waiting(now + SUSPENDED));
-        vec![TrackingStep::Tell(TrackingNews::TooManyKeys)]
+        let before = self.suspended_at.replace(now);
+        let is_new = before.is_none_or(|at| now >= at + SUSPENDED * 2);
+        is_new.then_some(TrackingStep::Tell(TrackingNews::TooManyKeys)).into_iter().collect()
     }
 
     fn tell_lost(&mut self, cause: Option<NodeError>) -> Vec<TrackingStep> {
@@ -508,6 +512,30 @@ mod tests {
         assert_eq!((counted('T'), counted('r')), (1, 100 + 100 + FEW));
         assert_eq!(said(&table.be_due(at(100_000), &held_until)), "");
         assert_eq!(said(&table.be_due(at(121_000), &held_until)).matches('r').count(), 100);
+    }
+
+    /// As where `tracking-table-max-keys` is too small for as long as the server runs.
+    #[test]
+    fn keys_that_are_told_of_too_often_all_the_time_are_news_once() {
+        let held_until = |_: &str| Some(at(1_000_000_000));
+        let keys: Vec<_> = (0..100).map(|i| key(&format!("x:{i}"))).collect();
+        let mut table = following(&keys);
+        let mut told_from = |from: u64, until: u64| -> usize {
+            let mut told = String::new();
+            for ms in (from..until).step_by(200) {
+                told += &said(&table.be_due(at(ms), &held_until));
+                for x in &keys {
+                    let read = PubSubEvent::Read(x.clone(), 1);
+                    told += &said(&table.on_event(&read, at(ms), &held_until));
+                    let changed = PubSubEvent::Changed(x.clone());
+                    told += &said(&table.on_event(&changed, at(ms), &held_until));
+                }
+            }
+            told.matches('T').count()
+        };
+        assert_eq!(told_from(0, 600_000), 1);
+        // It was quiet in between.
+        assert_eq!(told_from(1_000_000, 1_010_000), 1);
     }
 
     /// Renewals that come together come early, and each is told.
