@@ -164,7 +164,7 @@ impl TrackerInner {
                     move || tracing::info!(target: NODE, %node, "more is held here than is told of at once when it is taken away"),
                 );
             }
-            TrackingNews::Lost(cause) => ("the connection for it is lost", cause),
+            TrackingNews::Lost(cause) => ("the connection for it is lost", Some(cause)),
             TrackingNews::Refused(cause) => ("the server does not tell this user", Some(cause)),
             TrackingNews::TooManyKeys => (
                 "keys are told of too often: they change so often, or tracking-table-max-keys is too small",

@@ -51,7 +51,7 @@ pub(super) enum TrackingStep {
 /// What operators are told, once a streak.
 #[derive(Debug)]
 pub(super) enum TrackingNews {
-    Lost(Option<NodeError>),
+    Lost(NodeError),
     Restored,
     /// And it is not tried again.
     Refused(NodeError),
@@ -103,9 +103,10 @@ impl KeyTable {
             PubSubEvent::Changed(key) => self.changed(key, now, held_until),
             PubSubEvent::Read(key, holders) => self.was_read(key, *holders, now, held_until),
             PubSubEvent::AllChanged => self.all_changed(now, held_until),
+            // A connection that is back at once is no news, nor is one that was shut down.
             PubSubEvent::Gap => {
                 self.entries.set_all(KeyPhase::Unheard);
-                self.tell_lost(None)
+                Vec::new()
             }
             PubSubEvent::GapOn(key) => {
                 self.entries.set(key, KeyPhase::Unheard);
@@ -208,7 +209,7 @@ impl KeyTable {
     fn refused(&mut self, key: &Arc<str>, error: &NodeError) -> Vec<TrackingStep> {
         if !is_for_good(error) {
             self.entries.set(key, KeyPhase::Unheard);
-            return self.tell_lost(Some(error.clone()));
+            return self.tell_lost(error);
         }
         if std::mem::replace(&mut self.is_off, true) {
             return Vec::new();
@@ -259,11 +260,12 @@ impl KeyTable {
         is_new.then_some(TrackingStep::Tell(TrackingNews::TooManyKeys)).into_iter().collect()
     }
 
-    fn tell_lost(&mut self, cause: Option<NodeError>) -> Vec<TrackingStep> {
-        if self.entries.len() == 0 || std::mem::replace(&mut self.is_lost, true) {
+    fn tell_lost(&mut self, cause: &NodeError) -> Vec<TrackingStep> {
+        let is_over = matches!(cause, NodeError::Closed | NodeError::NoRuntime);
+        if is_over || self.entries.len() == 0 || std::mem::replace(&mut self.is_lost, true) {
             return Vec::new();
         }
-        vec![TrackingStep::Tell(TrackingNews::Lost(cause))]
+        vec![TrackingStep::Tell(TrackingNews::Lost(cause.clone()))]
     }
 
     fn tell_restored(&mut self) -> Option<TrackingStep> {
@@ -331,7 +333,7 @@ mod tests {
     }
 
     /// What happens to one key that is held, at which time: `f`ollowed, `c`hanged, read with one holder (`1`), `0`
-    /// or a crowd (`9`), `g`ap, refused for now (`e`) or for good (`n`), `a`ll changed, `d`ue.
+    /// or a crowd (`9`), `g`ap, refused for now (`e`), for good (`n`) or since all is `o`ver, `a`ll changed, `d`ue.
     fn done(table: &mut KeyTable, what: char, ms: u64, is_held: bool) -> String {
         let held_until = |_: &str| is_held.then(|| at(1_000_000));
         let x = key("x");
@@ -348,10 +350,20 @@ mod tests {
             'g' => PubSubEvent::Gap,
             'e' => PubSubEvent::Refused(x, NodeError::Loading),
             'n' => PubSubEvent::Refused(x, unknown),
+            'o' => PubSubEvent::Refused(x, NodeError::Closed),
             'a' => PubSubEvent::AllChanged,
             other => panic!("{other}"),
         };
         said(&table.on_event(&event, at(ms), &held_until))
+    }
+
+    /// What happens to a key that is held, when, and what is to follow.
+    fn goes_as(story: &[(char, u64, &str)]) {
+        let mut table = KeyTable::default();
+        for &(what, ms, expected) in story {
+            let followed = done(&mut table, what, ms, true);
+            assert_eq!(followed, expected, "{what} at {ms} in {story:?}");
+        }
     }
 
     #[test]
@@ -404,15 +416,6 @@ mod tests {
                 ('d', 80_002, "r"),
                 ('1', 80_003, "l"),
             ],
-            // The connection is lost, which is told once; then it is looked at.
-            &[
-                ('f', 0, "r"),
-                ('1', 1, ""),
-                ('g', 5, "L"),
-                ('g', 6, ""),
-                ('c', 6, ""),
-                ('1', 7, "lR"),
-            ],
             // Another hold begins while a change waits to be looked at: that may have been of this one.
             &[
                 ('f', 0, "r"),
@@ -423,18 +426,33 @@ mod tests {
                 ('f', 8, "r"),
                 ('1', 9, "l"),
             ],
+        ] {
+            goes_as(story);
+        }
+    }
+
+    #[test]
+    fn what_is_not_told_is_news_once_and_looked_at_afterwards() {
+        for story in [
+            // The connection is lost, and is back at once: it is looked at.
+            &[('f', 0, "r"), ('1', 1, ""), ('g', 5, ""), ('c', 6, ""), ('1', 7, "l")][..],
+            // It is not back, which is told once.
+            &[
+                ('f', 0, "r"),
+                ('1', 1, ""),
+                ('g', 5, ""),
+                ('e', 6, "L"),
+                ('g', 7, ""),
+                ('e', 8, ""),
+                ('1', 9, "lR"),
+            ],
+            // It is not to be back.
+            &[('f', 0, "r"), ('1', 1, ""), ('g', 5, ""), ('o', 6, "")],
             // Refused for now, told once; and for good: it is not asked for again.
             &[('f', 0, "r"), ('e', 1, "L"), ('e', 2, ""), ('1', 3, "lR")],
             &[('f', 0, "r"), ('n', 1, "xN"), ('n', 2, ""), ('f', 3, ""), ('c', 4, "")],
         ] {
-            let mut table = KeyTable::default();
-            for &(what, ms, expected) in story {
-                assert_eq!(
-                    done(&mut table, what, ms, true),
-                    expected,
-                    "{what} at {ms} in {story:?}"
-                );
-            }
+            goes_as(story);
         }
     }
 
