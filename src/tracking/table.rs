@@ -280,9 +280,11 @@ impl KeyTable {
 fn is_for_good(error: &NodeError) -> bool {
     match error {
         NodeError::Permission { .. } => true,
-        // What it says of RESP3, and of what it does not know.
+        // What it says of RESP3, and what it or a proxy says of what it does not know.
         NodeError::Server { code, message } => {
-            &**code == "NOPROTO" || message.to_lowercase().contains("unknown")
+            let said = message.to_lowercase();
+            let words = ["unknown", "not support", "unsupported", "syntax error"];
+            &**code == "NOPROTO" || words.iter().any(|word| said.contains(word))
         }
         _ => false,
     }
@@ -333,12 +335,12 @@ mod tests {
     }
 
     /// What happens to one key that is held, at which time: `f`ollowed, `c`hanged, read with one holder (`1`), `0`
-    /// or a crowd (`9`), `g`ap, refused for now (`e`), for good (`n`) or since all is `o`ver, `a`ll changed, `d`ue.
+    /// or a crowd (`9`), `g`ap, refused for now (`e`), for good (`n`, `u`) or since all is `o`ver, `a`ll changed, `d`ue.
     fn done(table: &mut KeyTable, what: char, ms: u64, is_held: bool) -> String {
         let held_until = |_: &str| is_held.then(|| at(1_000_000));
         let x = key("x");
-        let unknown =
-            NodeError::Server { code: "ERR".into(), message: "unknown subcommand".into() };
+        let server_says =
+            |text: &str| NodeError::Server { code: "ERR".into(), message: text.into() };
         let event = match what {
             'f' => return said(&table.follow(&x, followed("x", false))),
             's' => return said(&table.follow(&x, followed("x", true))),
@@ -349,7 +351,8 @@ mod tests {
             '9' => PubSubEvent::Read(x, CROWD),
             'g' => PubSubEvent::Gap,
             'e' => PubSubEvent::Refused(x, NodeError::Loading),
-            'n' => PubSubEvent::Refused(x, unknown),
+            'n' => PubSubEvent::Refused(x, server_says("unknown subcommand")),
+            'u' => PubSubEvent::Refused(x, server_says("Unsupported command")),
             'o' => PubSubEvent::Refused(x, NodeError::Closed),
             'a' => PubSubEvent::AllChanged,
             other => panic!("{other}"),
@@ -451,6 +454,7 @@ mod tests {
             // Refused for now, told once; and for good: it is not asked for again.
             &[('f', 0, "r"), ('e', 1, "L"), ('e', 2, ""), ('1', 3, "lR")],
             &[('f', 0, "r"), ('n', 1, "xN"), ('n', 2, ""), ('f', 3, ""), ('c', 4, "")],
+            &[('f', 0, "r"), ('u', 1, "xN"), ('f', 2, "")],
         ] {
             goes_as(story);
         }
