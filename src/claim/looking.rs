@@ -29,7 +29,8 @@ impl Claim {
         self.process.watchdog.reschedule(self.id, now);
     }
 
-    /// What came of a look. One that found the hold gone, or was not answered, is as a renewal that did.
+    /// What came of a look. One that found the hold gone is as a renewal that did. One that was not answered found
+    /// nothing: it is made again, and that a server does not answer is for renewals to tell.
     pub(super) fn looked_at(
         &self,
         member: MemberId,
@@ -37,7 +38,12 @@ impl Claim {
         now: Instant,
     ) -> Option<Instant> {
         let Report::Answered { outcome, sent, run_id } = &report else {
-            return self.on_report(member, report, now);
+            let (_, mut state) = self.still_held(self.state(), now)?;
+            let known = &mut state.members[member];
+            if known.is_granted() {
+                known.look_at = Some(now + self.process.random.within(AGAIN..AGAIN * 2));
+            }
+            return self.look_for_loss(state, now);
         };
         let (_, mut state) = self.still_held(self.state(), now)?;
         let is_same = state.members[member].is_same_process(*run_id);
@@ -81,3 +87,5 @@ impl Claim {
 
 /// Servers count in milliseconds, and clocks drift.
 const SLACK: Duration = Duration::from_millis(10);
+/// After so long, and up to as long again, a look that was not answered is made again.
+const AGAIN: Duration = Duration::from_secs(1);

@@ -143,6 +143,27 @@ fn lock_that_is_deleted_is_told_of_at_once() {
     assert!(finished.said().contains("lost"), "{:?}", finished.errors);
 }
 
+/// What came of a look is no renewal that failed.
+#[test]
+fn server_that_does_not_answer_a_look_is_not_told_as_a_lock_that_is_not_renewed() {
+    let server = RedisServer::start();
+    let running = run(&[server.url()], "-v --lease 600 --max-lease 600 -w 50", CLOCK).start();
+    running.line();
+    let is_told = || server.cli(&["INFO", "stats"]).contains("tracking_total_keys:1");
+    until("the server is to tell", || is_told().then_some(()));
+    let looks = server.calls_of("evalsha");
+    let (pause, cut) = (["CLIENT", "PAUSE", "2000", "WRITE"], ["PEXPIRE", "name", "500000"]);
+    for command in [&["MULTI"][..], &pause, &cut, &["EXEC"]] {
+        assert!(!server.command(command).is_error(), "{command:?}");
+    }
+    // The one that was given up, and the next.
+    until("it is looked at again", || (server.calls_of("evalsha") >= looks + 2).then_some(()));
+    server.command(&["DEL", "name"]);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 74, "{:?}", finished.errors);
+    assert!(!finished.said().contains("is not renewed"), "{:?}", finished.errors);
+}
+
 /// That it lacks is said, and no more: renewals find it.
 #[test]
 fn user_that_is_not_told_of_deletions_goes_on_without() {
