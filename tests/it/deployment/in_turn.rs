@@ -41,7 +41,7 @@ fn sockets(server: &RedisServer, client: &str) -> usize {
 async fn sockets_to_the_server_of_before_are_closed_once_another_answers() {
     let (before, after) = (RedisServer::start(), RedisServer::start());
     let address = FaultProxy::before(&before);
-    let settings = patient(&before).url(&address.url()).name("ours");
+    let settings = patient(&before).url(&address.url()).name("ours").tracking(false);
     let client = soon(settings.connect()).await.unwrap();
     let (held, waited) = (client.lock("held").with_lease(watchdog(6_000)), client.lock("waited"));
     let guard = soon(held.acquire()).await.unwrap();

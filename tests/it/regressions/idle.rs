@@ -15,7 +15,8 @@ use crate::support::{Look, eventually, eventually_blocking, patient, soon};
 #[tokio::test]
 async fn acquire_on_a_socket_that_was_closed_while_idle_is_granted() {
     let server = RedisServer::start();
-    let client = patient(&server).connect().await.unwrap();
+    // A connection on which keys are followed would be made again.
+    let client = patient(&server).tracking(false).connect().await.unwrap();
     let lock = client.lock("x");
     soon(lock.acquire()).await.unwrap().release().await.unwrap();
     server.command(&["CONFIG", "SET", "timeout", "1"]);
