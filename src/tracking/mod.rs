@@ -27,10 +27,12 @@
 //!
 //! # To change…
 //! - how often is looked: `pace`; what follows of what is heard: `table`; where a key stands: `entries`; when a hold is followed first: `claim/following.rs`
+//! - what operators are told, and how often: `news`
 //! - what an answer to a look means: `claim/looking.rs`
 //! - what is said on the connection: `pubsub/reading.rs`
 
 mod entries;
+mod news;
 mod pace;
 mod table;
 
@@ -42,7 +44,10 @@ use std::{
 use tokio::{runtime::Handle, sync::Notify};
 
 pub(crate) use self::pace::Followed;
-use self::table::{KeyTable, TrackingNews, TrackingStep};
+use self::{
+    news::TrackingNews,
+    table::{KeyTable, TrackingStep},
+};
 use crate::{
     clock::{Instant, SharedClock, due_or_nudged},
     error::NodeId,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::{
     entries::{KeyEntries, KeyPhase},
+    news::{NewsStreaks, TrackingNews},
     pace::{Followed, SUSPENDED, Surplus, pause_of},
 };
 use crate::{clock::Instant, error::NodeError, pubsub::PubSubEvent};
@@ -25,15 +26,10 @@ const MOST: usize = 1_024;
 #[derive(Debug, Default)]
 pub(super) struct KeyTable {
     entries: KeyEntries,
-    /// Whether it was told that changes are not.
-    is_lost: bool,
     /// Whether the server will never tell.
     is_off: bool,
-    /// Whether it was told that others are not followed.
-    is_full: bool,
     surplus: Surplus,
-    /// When all were last made to wait.
-    suspended_at: Option<Instant>,
+    streaks: NewsStreaks,
 }
 
 /// What follows.
@@ -46,18 +42,6 @@ pub(super) enum TrackingStep {
     /// The holds on a channel are looked at.
     Look(Arc<str>),
     Tell(TrackingNews),
-}
-
-/// What operators are told, once a streak.
-#[derive(Debug)]
-pub(super) enum TrackingNews {
-    Lost(NodeError),
-    Restored,
-    /// And it is not tried again.
-    Refused(NodeError),
-    TooManyKeys,
-    /// No more of them are followed.
-    NoMore,
 }
 
 /// Until when what is held on a channel stands, if anything is.
@@ -81,13 +65,11 @@ impl KeyTable {
             };
         }
         if self.entries.len() >= MOST {
-            let was_full = std::mem::replace(&mut self.is_full, true);
-            return (!was_full)
-                .then_some(TrackingStep::Tell(TrackingNews::NoMore))
-                .into_iter()
-                .collect();
+            return told(self.streaks.no_more());
         }
-        self.is_full &= self.entries.len() > MOST / 2;
+        if self.entries.len() <= MOST / 2 {
+            self.streaks.has_room();
+        }
         self.entries.insert(key, followed);
         self.read(key)
     }
@@ -209,7 +191,10 @@ impl KeyTable {
     fn refused(&mut self, key: &Arc<str>, error: &NodeError) -> Vec<TrackingStep> {
         if !is_for_good(error) {
             self.entries.set(key, KeyPhase::Unheard);
-            return self.tell_lost(error);
+            if self.entries.len() == 0 {
+                return Vec::new();
+            }
+            return told(self.streaks.lost(error));
         }
         if std::mem::replace(&mut self.is_off, true) {
             return Vec::new();
@@ -252,28 +237,19 @@ impl KeyTable {
         vec![TrackingStep::Read(key.clone())]
     }
 
-    /// All keys wait for a while. That it goes on so is no news.
+    /// All keys wait for a while.
     fn suspend(&mut self, now: Instant) -> Vec<TrackingStep> {
         self.entries.set_all(KeyPhase::Waiting(now + SUSPENDED));
-        let before = self.suspended_at.replace(now);
-        let is_new = before.is_none_or(|at| now >= at + SUSPENDED * 2);
-        is_new.then_some(TrackingStep::Tell(TrackingNews::TooManyKeys)).into_iter().collect()
+        told(self.streaks.suspended(now))
     }
 
-    fn tell_lost(&mut self, cause: &NodeError) -> Vec<TrackingStep> {
-        let is_over = matches!(cause, NodeError::Closed | NodeError::NoRuntime);
-        if is_over || self.entries.len() == 0 || std::mem::replace(&mut self.is_lost, true) {
-            return Vec::new();
-        }
-        vec![TrackingStep::Tell(TrackingNews::Lost(cause.clone()))]
+    fn tell_restored(&mut self) -> Vec<TrackingStep> {
+        if self.entries.has_unheard() { Vec::new() } else { told(self.streaks.restored()) }
     }
+}
 
-    fn tell_restored(&mut self) -> Option<TrackingStep> {
-        if self.entries.has_unheard() || !std::mem::take(&mut self.is_lost) {
-            return None;
-        }
-        Some(TrackingStep::Tell(TrackingNews::Restored))
-    }
+fn told(news: Option<TrackingNews>) -> Vec<TrackingStep> {
+    news.map(TrackingStep::Tell).into_iter().collect()
 }
 
 /// Whether it would be the same the next time.
