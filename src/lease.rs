@@ -103,12 +103,13 @@ impl Term {
         sent + ttl.min(self.length()).saturating_sub(self.drift())
     }
 
-    /// The same to be written again when only `left` is left of it: one that is not renewed keeps its end.
+    /// The same to be written again when the deadline is only `left` away: one that is not renewed keeps its
+    /// end, which is later on the servers than by our clock.
     pub(crate) fn with_left(self, left: Duration) -> Self {
         if self.renewed {
             return self;
         }
-        let left_ms = i64::try_from(left.as_millis()).unwrap_or(i64::MAX);
+        let left_ms = i64::try_from((left + self.drift()).as_millis()).unwrap_or(i64::MAX);
         Self { ms: self.ms.min(left_ms).max(1), ..self }
     }
 
@@ -195,6 +196,20 @@ mod tests {
         let least = term(Lease::Fixed(MIN_FIXED)).unwrap();
         let sent = Instant::from_origin(Duration::ZERO);
         assert!(least.confirmed(sent, least.ms()).saturating_since(sent) > least.min_validity());
+    }
+
+    #[test]
+    fn what_is_written_again_keeps_its_end_there_and_its_deadline_here() {
+        let ten_seconds = term(Lease::Fixed(Duration::from_secs(10))).unwrap();
+        let now = Instant::from_origin(Duration::from_secs(5));
+        for left in [1, 4_000, 9_898] {
+            let left = Duration::from_millis(left);
+            let again = ten_seconds.with_left(left);
+            assert_eq!(again.length(), left + ten_seconds.drift());
+            assert_eq!(ten_seconds.confirmed(now, again.ms()), now + left);
+        }
+        let renewed = term(Lease::Watchdog).unwrap();
+        assert_eq!(renewed.with_left(Duration::from_secs(1)), renewed);
     }
 
     // proves: ttl-not-shortened

@@ -432,7 +432,11 @@ impl VoteRequest {
             known.wrote(token);
         }
         let next = claim.next_renewal(term, answer.times.received);
+        let ends = known.deadline().filter(|_| self.waits_until.is_some());
         known.confirmed(term, answer.times.sent, outcome.value, next);
+        if let Some(end) = ends {
+            known.written_again(term, end);
+        }
         if state.phase == ClaimPhase::Held
             && let Some(next) = claim.next_look(&state)
         {

@@ -212,6 +212,14 @@ impl MemberState {
         }
     }
 
+    /// What was confirmed until `end` stands again: a lease that is not renewed keeps its end, although the write
+    /// left a moment after it was made for what is left.
+    pub(crate) fn written_again(&mut self, term: Term, end: Instant) {
+        if !term.is_renewed() {
+            self.cut_short(end);
+        }
+    }
+
     /// The server answered a look sent at `sent` that it confirms us, for as long as we count on.
     pub(crate) fn seen(&mut self, sent: Instant) {
         self.confirmed_at = self.confirmed_at.max(Some(sent));

@@ -176,6 +176,20 @@ fn confirmation_moves_the_deadline_on_and_never_back() {
     assert!(!MemberState::default().is_confirmed_since(s(0)));
 }
 
+/// It leaves 5 s after it was made.
+#[test]
+fn lease_that_is_written_again_late_keeps_its_end_unless_it_is_renewed() {
+    for (lease, moves) in [(Lease::Fixed(Duration::from_secs(30)), false), (Lease::Watchdog, true)]
+    {
+        let (term, mut member) = (term(lease), confirmed());
+        let end = member.deadline().expect("it was confirmed");
+        let again = term.with_left(end.saturating_since(s(20)));
+        member.confirmed(term, s(25), again.ms(), None);
+        member.written_again(term, end);
+        assert_eq!(member.deadline() > Some(end), moves, "{lease:?}");
+    }
+}
+
 #[test]
 fn grant_of_another_run_ends_what_the_one_before_it_confirmed() {
     for (granted_in, stays) in [(run('a'), true), (run('b'), false), (None, false)] {

@@ -55,8 +55,10 @@ async fn fixed_lease_is_written_again_for_what_is_left_of_it() {
     let deadline = guard.deadline();
     redis.fail();
     eventually(|| redis.replica.exists("x")).await;
-    let left = i64::try_from(guard.remaining().as_millis()).unwrap();
-    assert!(redis.replica.pttl("x") <= left + 100, "{} of {left}", redis.replica.pttl("x"));
+    let left = || i64::try_from(guard.remaining().as_millis()).unwrap();
+    let (at_most, ttl, at_least) = (left(), redis.replica.pttl("x"), left());
+    // Longer than the deadline is away by how far clocks drift over the whole lease: 152 ms.
+    assert!((at_least + 100..at_most + 500).contains(&ttl), "{ttl} of {at_least} to {at_most}");
     assert_eq!(guard.deadline(), deadline);
     assert_eq!(soon(guard.lost()).await, LostCause::Expired);
 }
