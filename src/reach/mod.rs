@@ -83,6 +83,5 @@ pub(crate) use self::{
     server_clock::{Sample, ServerClock},
     settings::{NodeSettings, Replicated},
     sharding::Sharding,
-    stream::socket_of,
 };
 pub use self::{credentials::Credentials, spin::Spin, stream::Stream};

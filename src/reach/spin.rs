@@ -1,17 +1,14 @@
 //! On which runtimes answers are looked for, as the user says.
 
-/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes. At first, and after
-/// each pause, it is up to 200 µs, since what was asleep answers late.
+/// Whether an answer is looked for, for up to 80 µs, before a thread sleeps until it comes.
 ///
-/// On the same machine or in the same rack that halves the time of an acquire on a single server. It takes hardly
-/// any CPU: what is spent on looking would have been spent on sleeping and waking. It is done where a call is
-/// alone on its connection and round trips there are shorter than that. It stops for a second after more than
-/// half of the answers came later, or had come by the first look. Then the server runs on the same CPU, in the
-/// client's stead.
+/// On the same machine that takes about a third off the time of an acquire on a single server. Over a network it
+/// gains nothing that is sure. It is done where a call is alone on its connection, and round trips there are shorter
+/// than that. All tasks have their turns meanwhile. After an answer that came later it stops for 8 ms, so it wastes
+/// one hundredth of a CPU at most.
 ///
 /// For locks on several servers it is done on runtimes of a single thread only, which looks at all of them
-/// in turns. Where there are three that takes about a third less time for a fifth more CPU; where there are five,
-/// a quarter less for a third more.
+/// in turns.
 ///
 /// # Examples
 /// ```
@@ -25,10 +22,9 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Spin {
-    /// On runtimes of a single thread only. All their tasks have their turns meanwhile.
+    /// On runtimes of a single thread only.
     OnCurrentThread,
-    /// On all runtimes. On those of several threads one of these looks, over TCP or a unix socket, and
-    /// does nothing else meanwhile; the others go on.
+    /// On all runtimes.
     #[default]
     Always,
     /// On none.

@@ -2,11 +2,7 @@
 
 use std::any::Any;
 
-use socket2::SockRef;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A byte stream to a node: anything tokio can read and write.
 ///
@@ -24,13 +20,3 @@ use tokio::{
 pub trait Stream: AsyncRead + AsyncWrite + Any + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Any + Unpin + Send> Stream for S {}
-
-/// The socket of a stream, if what is read from the one comes from the other as it is.
-pub(crate) fn socket_of(stream: &dyn Stream) -> Option<SockRef<'_>> {
-    let stream: &dyn Any = stream;
-    let socket = stream.downcast_ref::<TcpStream>().map(SockRef::from);
-    #[cfg(unix)]
-    let socket =
-        socket.or_else(|| stream.downcast_ref::<tokio::net::UnixStream>().map(SockRef::from));
-    socket
-}

@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, Read},
+    io,
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
@@ -18,12 +18,12 @@ use super::{
     integers::take_integers,
     outbox::Outbox,
     priority::Priority,
-    spinner::{PollStep, Spinner},
+    spinner::Spinner,
 };
 use crate::{
     clock::Instant,
     error::NodeError,
-    reach::{Codec, Spin, Stream, cause, socket_of},
+    reach::{Codec, Spin, Stream, cause},
 };
 
 /// Writes what is in the outbox and hands the answers back, until the stream ends or this is dropped.
@@ -73,7 +73,6 @@ enum Then {
 
 impl Driver {
     pub(super) fn new(stream: Box<dyn Stream>, outbox: Arc<Outbox>, spin: Spin) -> Self {
-        let spinner = Spinner::new(spin, socket_of(&*stream).is_some());
         Self {
             stream,
             outbox,
@@ -86,7 +85,7 @@ impl Driver {
             needs_flush: false,
             only_call: None,
             taken: 0,
-            spinner,
+            spinner: Spinner::new(spin),
             lookers: Vec::new(),
             alarm: None,
             nonsense: None,
@@ -236,35 +235,13 @@ impl Driver {
 }
 
 impl Driver {
-    fn next(&mut self) -> PollStep {
-        let (outbox, is_heard) = (&self.outbox, self.woken.all > 0);
-        let (now, round_trip) = (|| outbox.clocks.now(), || outbox.clocks.round_trip());
-        self.spinner.next(self.only_call, is_heard, now, round_trip)
-    }
-
-    /// Whether something came by then, and before another call was put in.
-    fn looks(&mut self, until: Instant) -> bool {
-        let mut some = [0; LOOK];
-        loop {
-            let read = socket_of(&*self.stream).map(|socket| (&*socket).read(&mut some));
-            let bytes = match read {
-                Some(Ok(bytes)) => bytes,
-                Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.spinner.note_in_vain();
-                    if self.outbox.has_waiting() || self.outbox.clocks.now() >= until {
-                        return false;
-                    }
-                    continue;
-                }
-                // The next read is told that it has ended.
-                Some(Err(_)) | None => return false,
-            };
-            self.input.extend_from_slice(some.get(..bytes).unwrap_or_default());
-            if bytes > 0 {
-                self.take_in();
-            }
-            return bytes > 0;
-        }
+    /// Whether the answer to the only call that is under way is looked for.
+    fn is_looking(&mut self) -> bool {
+        let clocks = &self.outbox.clocks;
+        self.only_call.is_some_and(|call| {
+            self.spinner.looks_for(call.priority)
+                && self.spinner.comes_again(call, clocks.now(), clocks.round_trip())
+        })
     }
 }
 
@@ -277,40 +254,27 @@ impl Future for Driver {
         if !self.answers.is_empty() && self.poll_calls(cx, Then::ComesAgain).is_ready() {
             return self.hear_last_words(cx);
         }
-        loop {
-            self.woken = Woken::default();
-            // Answers first: one to a call with acquires makes room for the next.
-            if self.poll_answers(cx, AT_ONCE).is_ready() {
-                return Poll::Ready(());
-            }
-            if self.answers.is_empty() {
-                self.lookers.clear();
-            }
-            let is_crowd = self.woken.all > 1 || !self.answers.is_empty();
-            let then = if is_crowd { Then::ComesAgain } else { Then::Sleeps };
-            if self.poll_calls(cx, then).is_ready() {
-                return self.hear_last_words(cx);
-            }
-            if is_crowd || !self.lookers.is_empty() {
-                // Behind them in the runtime's queue. The first of them would wake this at once, and
-                // each of their calls leave by itself.
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            match self.next() {
-                // A caller that was woken just now may stand in line for this very thread.
-                PollStep::Look(_) if self.woken.all > 0 => {
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
-                }
-                PollStep::Look(until) if self.looks(until) => {}
-                PollStep::Look(_) | PollStep::Sleep => return Poll::Pending,
-                PollStep::Yield => {
-                    let _not_yet = pin!(yield_now()).poll(cx);
-                    return Poll::Pending;
-                }
-            }
+        self.woken = Woken::default();
+        // Answers first: one to a call with acquires makes room for the next.
+        if self.poll_answers(cx, AT_ONCE).is_ready() {
+            return Poll::Ready(());
         }
+        if self.answers.is_empty() {
+            self.lookers.clear();
+        }
+        let is_crowd = self.woken.all > 1 || !self.answers.is_empty();
+        let then = if is_crowd { Then::ComesAgain } else { Then::Sleeps };
+        if self.poll_calls(cx, then).is_ready() {
+            return self.hear_last_words(cx);
+        }
+        if is_crowd || !self.lookers.is_empty() {
+            // Behind them in the runtime's queue. The first of them would wake this at once, and
+            // each of their calls leave by itself.
+            cx.waker().wake_by_ref();
+        } else if self.is_looking() {
+            let _not_yet = pin!(yield_now()).poll(cx);
+        }
+        Poll::Pending
     }
 }
 
@@ -333,9 +297,6 @@ const AT_ONCE: usize = 16;
 
 /// Room for the next read, in bytes.
 const INPUT: usize = 4 * 1024;
-
-/// Room for an answer that is looked for, in bytes: a few integers. Of a longer one the rest is read later.
-const LOOK: usize = 512;
 
 /// No more is packed while so much is to be written, in bytes: what waits can still be withdrawn.
 const OUTPUT: usize = 64 * 1024;

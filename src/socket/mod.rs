@@ -34,7 +34,7 @@
 //! - what leaves first: `call_table/lanes`; which acquires share a call: `call_table/group`, `call_table/rules`
 //! - how a call is given up or told: `call_table`, `call_future`; what an answer means: `call_table/answered`
 //! - when a server counts as frozen: `suspicion`, `silence`
-//! - whether the driver looks before it sleeps: `spinner`, `spin`
+//! - whether the driver looks before it sleeps: `spinner`
 //! - what a call is as bytes: `request`; without a script: `commands`
 
 mod acquire_source;
@@ -50,7 +50,6 @@ mod outbox;
 mod priority;
 mod request;
 mod silence;
-mod spin;
 mod spinner;
 mod suspicion;
 #[cfg(test)]

@@ -164,11 +164,6 @@ impl Outbox {
         self.home.is_here()
     }
 
-    /// Whether something waits to be packed.
-    pub(super) fn has_waiting(&self) -> bool {
-        self.table().has_waiting()
-    }
-
     // keeps: one-sender
     /// Puts a call in. `None` if the outbox has ended.
     pub(super) fn enter(&self, call: QueuedCall, waiter: CallWaiter) -> Option<CallId> {
