@@ -7,6 +7,7 @@ use crate::{
     by_member::MemberId,
     clock::Instant,
     error::{LostCause, NodeId},
+    voting::Voter,
     watchdog::{Report, Watched},
     wire::Outcome,
 };
@@ -18,11 +19,12 @@ impl Claim {
             return self.lose(LostCause::Expired);
         }
         let now = self.now();
+        let told = |of: &Voter| &**of.kind.channel() == channel && of.services.node_id() == node;
         let mut state = self.state();
-        for (member, known) in state.members.iter_mut().filter(|(_, known)| known.is_granted()) {
-            let of = &self.members[member];
-            if of.services.node_id() == node && &**of.kind.channel() == channel {
-                known.look_at = Some(now);
+        // Of thousands one is changed: what the others come to is still known.
+        for (member, _) in self.members.iter().filter(|(_, of)| told(of)) {
+            if state.members[member].is_granted() {
+                state.members[member].look_at = Some(now);
             }
         }
         drop(state);

@@ -6,10 +6,13 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 
 use super::settings::NodeSettings;
 
-/// Pauses that double and are jittered: a fleet must not come back in step. Half the maximum,
-/// since the jitter adds up to as much again.
+/// Pauses that double and are jittered: a fleet must not come back in step.
 pub(crate) fn pauses(settings: &NodeSettings) -> ExponentialBackoff {
-    let max = settings.backoff_max;
+    pauses_up_to(settings.backoff_max, settings)
+}
+
+/// The same of what has more time. Half the maximum, since the jitter adds up to as much again.
+pub(crate) fn pauses_up_to(max: Duration, settings: &NodeSettings) -> ExponentialBackoff {
     ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE.min(max / 2))
         .with_max_delay(max / 2)

@@ -66,7 +66,7 @@ pub(crate) use self::address::Lead;
 #[cfg(feature = "tls")]
 pub use self::tls::Tls;
 pub(crate) use self::{
-    backoff::pauses,
+    backoff::{pauses, pauses_up_to},
     codec::Codec,
     credentials::{Fetch, fetched},
     deadline::{before, last_look},

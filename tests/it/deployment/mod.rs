@@ -11,7 +11,7 @@ mod promoted;
 mod replicas;
 mod replicas_of_cluster;
 pub(crate) mod rights;
-mod sentinel;
+pub(crate) mod sentinel;
 mod sentinel_numbers;
 mod settings;
 mod sharded;

@@ -14,7 +14,7 @@ use crate::support::{causes, eventually, soon};
 /// A master, a replica of it, and the sentinels of both.
 pub(crate) struct Replicated {
     pub(super) master: RedisServer,
-    pub(super) replica: RedisServer,
+    pub(crate) replica: RedisServer,
     /// Further replicas.
     others: Vec<RedisServer>,
     pub(crate) sentinels: Sentinels,
@@ -29,7 +29,7 @@ pub(super) async fn bless(client: &Client) {
 }
 
 /// The longest lease. No hold of these tests ends before a failover is over.
-pub(super) const LEASE: Duration = Duration::from_secs(15);
+pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
 impl Replicated {
     pub(crate) async fn start() -> Self {
@@ -61,7 +61,7 @@ impl Replicated {
         eventually(|| connection.command(&["WAIT", "1", "100"]).unwrap().int() == 1).await;
     }
 
-    pub(super) async fn client(&self) -> Client {
+    pub(crate) async fn client(&self) -> Client {
         self.settings().connect().await.unwrap()
     }
 

@@ -70,6 +70,19 @@ async fn locks_are_held_renewed_and_waited_for_over_tls() {
     assert_eq!(server.size(), 0);
 }
 
+/// The connection that tells of it is another than those of calls.
+#[tokio::test]
+async fn hold_that_is_taken_away_is_told_over_tls() {
+    let authority = Authority::new();
+    let server = server_with(&authority.issue(&LOCAL));
+    let settings = over_tls(&server, Tls::new().ca_file(authority.root()));
+    let client = settings.redisson_watchdog(LONG_LEASE).connect().await.unwrap();
+    let guard = client.lock("x").acquire().await.unwrap();
+    eventually(|| server.cli(&["INFO", "stats"]).contains("tracking_total_keys:1\r")).await;
+    server.command(&["DEL", "x"]);
+    promptly(&server, guard.lost()).await;
+}
+
 #[tokio::test]
 async fn lock_comes_back_after_its_socket_was_cut() {
     let authority = Authority::new();

@@ -1,11 +1,11 @@
-//! The same in a cluster, whose slots move, and where a key may be at another master soon.
+//! The same where another server has the key by now: in a cluster whose slots move, and behind sentinels.
 
-use palisade::settings::Failover;
+use palisade::{Lease, LostCause, settings::Failover};
 use testkit::SlotCluster;
 
 use super::listening;
 use crate::{
-    deployment::cluster,
+    deployment::{cluster, sentinel},
     support::{LONG_LEASE, promptly, soon},
 };
 
@@ -32,4 +32,18 @@ async fn hold_in_a_cluster_is_told_where_its_slot_is_by_now() {
     assert!(guard.is_held());
     servers[to].command(&["DEL", "a"]);
     promptly(&servers[to], guard.lost()).await;
+}
+
+/// Nothing renews a fixed lease, so nothing but what is told finds it.
+#[tokio::test]
+async fn hold_is_told_by_the_master_that_a_failover_made() {
+    let redis = sentinel::Replicated::start().await;
+    let lock = redis.client().await.lock("x").with_lease(Lease::Fixed(sentinel::LEASE));
+    let guard = soon(lock.acquire()).await.unwrap();
+    redis.replicated().await;
+    redis.sentinels.fail_over();
+    listening(&redis.replica, 1).await;
+    assert!(guard.is_held());
+    redis.replica.command(&["DEL", "x"]);
+    assert_ne!(promptly(&redis.replica, guard.lost()).await, LostCause::Expired);
 }
