@@ -232,7 +232,7 @@ impl ClientBuilder {
     /// client and server at once, as each costs a read and a look with each renewal; holds beyond that learn of it when
     /// they are renewed. It is a connection more to each master, from the first hold of that age on. The user of the
     /// server needs the rights `+client|tracking +hlen`, for semaphores `+zcard`: without them that is said once, and
-    /// holds learn of it when they are renewed. What a server tells so is a hint: only the answer to a look ends a hold.
+    /// holds learn of it when they are renewed; after ten minutes they are tried again. What a server tells so is a hint: only the answer to a look ends a hold.
     ///
     /// A swap of databases (`SWAPDB`) is not told, nor is a key that 16 or more hold at once.
     pub fn tracking(mut self, is_on: bool) -> Self {

@@ -106,7 +106,7 @@ impl Tracker {
 
     /// From now on changes of a key are heard of, until nothing is held on its channel. Never blocks.
     pub(crate) fn follow(&self, key: &Arc<str>, followed: Followed) {
-        let steps = self.0.table().follow(key, followed);
+        let steps = self.0.table().follow(key, followed, self.0.clock.now());
         self.0.carry_out(steps);
     }
 }

@@ -8,7 +8,7 @@ use crate::{clock::Instant, error::NodeError};
 pub(super) enum TrackingNews {
     Lost(NodeError),
     Restored,
-    /// And it is not tried again.
+    /// And it is not tried again for long.
     Refused(NodeError),
     TooManyKeys,
     /// No more of them are followed.
@@ -20,6 +20,8 @@ pub(super) enum TrackingNews {
 pub(super) struct NewsStreaks {
     /// That changes are not told.
     is_lost: bool,
+    /// That the server does not tell them to this user.
+    is_refused: bool,
     /// That others are not followed.
     is_full: bool,
     /// When all keys were last made to wait.
@@ -34,9 +36,16 @@ impl NewsStreaks {
         is_new.then(|| TrackingNews::Lost(cause.clone()))
     }
 
+    /// The server does not tell them to this user, and may never.
+    pub(super) fn refused(&mut self, cause: &NodeError) -> Option<TrackingNews> {
+        let is_new = !std::mem::replace(&mut self.is_refused, true);
+        is_new.then(|| TrackingNews::Refused(cause.clone()))
+    }
+
     /// All changes are told.
     pub(super) fn restored(&mut self) -> Option<TrackingNews> {
-        std::mem::take(&mut self.is_lost).then_some(TrackingNews::Restored)
+        let was_lost = std::mem::take(&mut self.is_lost) | std::mem::take(&mut self.is_refused);
+        was_lost.then_some(TrackingNews::Restored)
     }
 
     /// One more was not followed.

@@ -5,7 +5,7 @@
 //! - Of each key at most one read is under way.
 //! - A key is read no more often than `pace` has it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     entries::{KeyEntries, KeyPhase},
@@ -19,6 +19,9 @@ const CROWD: u64 = 16;
 /// It is left alone for so many renewals: many clients that ask whether it is still one cost more than it does.
 const LEFT_ALONE: u32 = 4;
 
+/// After so long what was refused is asked for again: the user may have been given the right.
+const REFUSED: Duration = Duration::from_secs(600);
+
 /// So many keys are followed: each costs its server a read with each renewal.
 const MOST: usize = 1_024;
 
@@ -26,8 +29,8 @@ const MOST: usize = 1_024;
 #[derive(Debug, Default)]
 pub(super) struct KeyTable {
     entries: KeyEntries,
-    /// Whether the server will never tell.
-    is_off: bool,
+    /// Until when the server is not asked, since it does not tell this user.
+    off_until: Option<Instant>,
     surplus: Surplus,
     streaks: NewsStreaks,
 }
@@ -49,8 +52,13 @@ pub(super) type HeldUntil<'a> = &'a dyn Fn(&str) -> Option<Instant>;
 
 impl KeyTable {
     /// From now on changes of `key` are to be told.
-    pub(super) fn follow(&mut self, key: &Arc<str>, followed: Followed) -> Vec<TrackingStep> {
-        if self.is_off {
+    pub(super) fn follow(
+        &mut self,
+        key: &Arc<str>,
+        followed: Followed,
+        now: Instant,
+    ) -> Vec<TrackingStep> {
+        if self.is_off(now) {
             return Vec::new();
         }
         if let Some(known) = self.entries.get_mut(key) {
@@ -94,7 +102,7 @@ impl KeyTable {
                 self.entries.set(key, KeyPhase::Unheard);
                 Vec::new()
             }
-            PubSubEvent::Refused(key, error) => self.refused(key, error),
+            PubSubEvent::Refused(key, error) => self.refused(key, error, now),
             PubSubEvent::Message(..)
             | PubSubEvent::Subscribed(_)
             | PubSubEvent::Unsubscribed(_) => Vec::new(),
@@ -188,7 +196,7 @@ impl KeyTable {
         self.be_due(now, held_until)
     }
 
-    fn refused(&mut self, key: &Arc<str>, error: &NodeError) -> Vec<TrackingStep> {
+    fn refused(&mut self, key: &Arc<str>, error: &NodeError, now: Instant) -> Vec<TrackingStep> {
         if !is_for_good(error) {
             self.entries.set(key, KeyPhase::Unheard);
             if self.entries.len() == 0 {
@@ -196,13 +204,16 @@ impl KeyTable {
             }
             return told(self.streaks.lost(error));
         }
-        if std::mem::replace(&mut self.is_off, true) {
+        if self.is_off(now) {
             return Vec::new();
         }
-        let entries = std::mem::take(self).entries;
-        self.is_off = true;
-        let told = TrackingStep::Tell(TrackingNews::Refused(error.clone()));
-        entries.into_keys().map(TrackingStep::Leave).chain([told]).collect()
+        self.off_until = Some(now + REFUSED);
+        let left = std::mem::take(&mut self.entries).into_keys().map(TrackingStep::Leave);
+        left.chain(told(self.streaks.refused(error))).collect()
+    }
+
+    fn is_off(&self, now: Instant) -> bool {
+        self.off_until.is_some_and(|until| now < until)
     }
 
     /// It is not asked for what nobody waits for.
@@ -252,7 +263,7 @@ fn told(news: Option<TrackingNews>) -> Vec<TrackingStep> {
     news.map(TrackingStep::Tell).into_iter().collect()
 }
 
-/// Whether it would be the same the next time.
+/// Whether it would be the same a moment later.
 fn is_for_good(error: &NodeError) -> bool {
     match error {
         NodeError::Permission { .. } => true,
@@ -268,8 +279,6 @@ fn is_for_good(error: &NodeError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::tracking::pace::{AT_ONCE, FEW, LOOKS};
 
@@ -304,7 +313,7 @@ mod tests {
     fn following(keys: &[Arc<str>]) -> KeyTable {
         let mut table = KeyTable::default();
         for x in keys {
-            table.follow(x, followed(x, false));
+            table.follow(x, followed(x, false), at(0));
             table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &|_| None);
         }
         table
@@ -318,8 +327,8 @@ mod tests {
         let server_says =
             |text: &str| NodeError::Server { code: "ERR".into(), message: text.into() };
         let event = match what {
-            'f' => return said(&table.follow(&x, followed("x", false))),
-            's' => return said(&table.follow(&x, followed("x", true))),
+            'f' => return said(&table.follow(&x, followed("x", false), at(ms))),
+            's' => return said(&table.follow(&x, followed("x", true), at(ms))),
             'd' => return said(&table.be_due(at(ms), &held_until)),
             'c' => PubSubEvent::Changed(x),
             '1' => PubSubEvent::Read(x, 1),
@@ -427,10 +436,22 @@ mod tests {
             ],
             // It is not to be back.
             &[('f', 0, "r"), ('1', 1, ""), ('g', 5, ""), ('o', 6, "")],
-            // Refused for now, told once; and for good: it is not asked for again.
+            // Refused for now, told once; and for good: it is not asked for again soon.
             &[('f', 0, "r"), ('e', 1, "L"), ('e', 2, ""), ('1', 3, "lR")],
             &[('f', 0, "r"), ('n', 1, "xN"), ('n', 2, ""), ('f', 3, ""), ('c', 4, "")],
             &[('f', 0, "r"), ('u', 1, "xN"), ('f', 2, "")],
+            // After ten minutes it is asked for once more. That it is still refused is no news.
+            &[
+                ('f', 0, "r"),
+                ('n', 1, "xN"),
+                ('f', 600_000, ""),
+                ('f', 600_001, "r"),
+                ('n', 600_002, "x"),
+                ('f', 1_200_002, "r"),
+                ('1', 1_200_003, "R"),
+                ('c', 1_200_500, "r"),
+                ('1', 1_200_501, "l"),
+            ],
         ] {
             goes_as(story);
         }
@@ -459,7 +480,7 @@ mod tests {
         let keys: Vec<_> = (0..MOST).map(|i| key(&format!("{i}"))).collect();
         let mut table = following(&keys);
         let follow = |table: &mut KeyTable, name: &str| {
-            said(&table.follow(&key(name), followed(name, false)))
+            said(&table.follow(&key(name), followed(name, false), at(0)))
         };
         assert_eq!((follow(&mut table, "x"), follow(&mut table, "y")), ("M".into(), String::new()));
         assert_eq!(follow(&mut table, "0"), "r", "it is followed");
@@ -543,7 +564,11 @@ mod tests {
         let keys: Vec<_> = (0..200).map(|i| key(&format!("x:{i}"))).collect();
         let mut table = following(&keys);
         for x in &keys {
-            table.follow(x, Followed { period: Duration::from_secs(2), ..followed(x, false) });
+            table.follow(
+                x,
+                Followed { period: Duration::from_secs(2), ..followed(x, false) },
+                at(0),
+            );
             table.on_event(&PubSubEvent::Read(x.clone(), 1), at(0), &held_until);
         }
         for ms in (1_800..60_000).step_by(1_800) {
