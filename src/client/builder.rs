@@ -230,9 +230,11 @@ impl ClientBuilder {
     /// A hold that is older than 300 ms hears of such a change within 50 ms, *as long as* the connection for that stands,
     /// and the server's table of keys that are read (`tracking-table-max-keys`) is not full. It is so for 1,024 keys of a
     /// client and server at once, as each costs a read and a look with each renewal; holds beyond that learn of it when
-    /// they are renewed. It is a connection more to each master, from the first hold of that age on. The user of the
-    /// server needs the rights `+client|tracking +hlen`, for semaphores `+zcard`: without them that is said once, and
-    /// holds learn of it when they are renewed; after ten minutes they are tried again. What a server tells so is a hint: only the answer to a look ends a hold.
+    /// they are renewed. It is a connection more to each master, from the first hold of that age on. What a server tells
+    /// so is a hint: only the answer to a look ends a hold.
+    ///
+    /// The user of the server needs the rights `+client|tracking +hlen`, for semaphores `+zcard`. Without them that is said
+    /// once, and holds learn of it when they are renewed; after ten minutes the server is asked again.
     ///
     /// A swap of databases (`SWAPDB`) is not told, nor is a key that 16 or more hold at once.
     pub fn tracking(mut self, is_on: bool) -> Self {
