@@ -86,7 +86,8 @@ async fn fixed_lease_is_written_again_for_what_is_left_of_it() {
     assert_eq!((guard.votes(), guard.deadline()), (3, deadline));
     let ttl: i64 = ask(&fleet.servers[1], &["PTTL", "x"]).await;
     let left = i64::try_from(guard.remaining().as_millis()).unwrap();
-    assert!(ttl <= left + 100, "{ttl} of {left}");
+    // Longer than the deadline is away by how far clocks drift over the whole lease: 302 ms.
+    assert!((left + 290..left + 310).contains(&ttl), "{ttl} of {left}");
     assert_eq!(guard.lost().await, LostCause::Expired);
     drop(guard);
     fleet.end(&[]).await;
