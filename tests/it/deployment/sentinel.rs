@@ -65,6 +65,11 @@ impl Replicated {
         self.settings().connect().await.unwrap()
     }
 
+    /// One that is not told that the replica has lost what it had: it stands for one that never had it.
+    async fn untold(&self) -> Client {
+        self.settings().tracking(false).connect().await.unwrap()
+    }
+
     /// The master dies, and the replica takes its place, without what `lost` names.
     fn lose_master(&self, lost: &[&str]) {
         self.master.kill();
@@ -165,7 +170,7 @@ async fn hold_lives_through_a_planned_failover_and_nobody_else_gets_in() {
 #[tokio::test]
 async fn promoted_replica_grants_nothing_that_it_may_have_forgotten() {
     let redis = Replicated::start().await;
-    let (client, other) = (redis.client().await, redis.client().await);
+    let (client, other) = (redis.untold().await, redis.client().await);
     let guard = client.lock("x").with_lease(Lease::Fixed(LEASE)).acquire().await.unwrap();
     let waiter = tokio::spawn({
         let lock = other.lock("x");
@@ -211,7 +216,7 @@ async fn old_master_is_left_when_its_successor_is_promoted() {
 async fn promoted_replica_that_is_trusted_grants_what_is_held() {
     let redis = Replicated::start().await;
     let trusting = redis.settings().failover(Failover::Trust);
-    let client = trusting.clone().connect().await.unwrap();
+    let client = trusting.clone().tracking(false).connect().await.unwrap();
     let guard = client.lock("x").with_lease(Lease::Fixed(LEASE)).acquire().await.unwrap();
     redis.lose_master(&["x"]);
     let other = trusting.connect().await.unwrap();

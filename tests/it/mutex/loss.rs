@@ -45,7 +45,7 @@ async fn lock_on_a_server_that_came_back_empty_is_lost() {
 #[tokio::test]
 async fn release_of_a_lock_that_is_another_s_says_that_it_was_lost() {
     let server = RedisServer::start();
-    let client = client(&server).await;
+    let client = patient(&server).tracking(false).connect().await.unwrap();
     let guard = client.lock("x").acquire().await.unwrap();
     server.flush();
     let other = client.lock("x").acquire().await.unwrap();
@@ -209,7 +209,7 @@ async fn watchdog_keeps_the_lock_beyond_its_lease() {
 #[tokio::test]
 async fn forced_release_is_known_at_once_where_the_lock_is_acquired_again() {
     let server = RedisServer::start();
-    let client = client(&server).await;
+    let client = patient(&server).tracking(false).connect().await.unwrap();
     let guard = client.lock("x").acquire().await.unwrap();
     assert!(client.lock("x").force_release().await.unwrap());
     let _next = client.lock("x").acquire().await.unwrap();
