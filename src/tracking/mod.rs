@@ -23,10 +23,12 @@
 //! - **A key that nothing here holds costs no command** when it is told of.
 //!
 //! # What proves them
-//! A table at the end of `table`; the simulation with `--tracking`; planted: `told-is-verdict`, `gap-not-looked-at`. In `tests/it/tracking`, on real servers: each way to take a key away, on each kind.
+//! Stories in `tests`; the simulation with `--tracking`; planted: `told-is-verdict`, `gap-not-looked-at`,
+//! `look-renews`, `not-read-again`. In `tests/it/tracking`, on real servers: each way to take a key away, on each kind.
 //!
 //! # To change…
-//! - how often is looked: `pace`; what follows of what is heard: `table`; where a key stands: `entries`; when a hold is followed first: `claim/following.rs`
+//! - how often is looked: `pace`; what follows of what is heard: `table`; where a key stands: `entries`
+//! - when a hold is followed first: `claim/following.rs`
 //! - what operators are told, and how often: `news`
 //! - what an answer to a look means: `claim/looking.rs`
 //! - what is said on the connection: `pubsub/reading.rs`
@@ -35,6 +37,8 @@ mod entries;
 mod news;
 mod pace;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,
