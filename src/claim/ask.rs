@@ -435,7 +435,7 @@ impl VoteRequest {
         let ends = known.deadline().filter(|_| self.waits_until.is_some());
         known.confirmed(term, answer.times.sent, outcome.value, next);
         if let Some(end) = ends {
-            known.written_again(term, end);
+            known.keeps_end(term, end);
         }
         if state.phase == ClaimPhase::Held
             && let Some(next) = claim.next_look(&state)

@@ -212,9 +212,9 @@ impl MemberState {
         }
     }
 
-    /// What was confirmed until `end` stands again: a lease that is not renewed keeps its end, although the write
-    /// left a moment after it was made for what is left.
-    pub(crate) fn written_again(&mut self, term: Term, end: Instant) {
+    /// A lease that is not renewed keeps the `end` that it had before it was written again, although the write left a
+    /// moment after it was made for what is left.
+    pub(crate) fn keeps_end(&mut self, term: Term, end: Instant) {
         if !term.is_renewed() {
             self.cut_short(end);
         }

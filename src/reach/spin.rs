@@ -4,8 +4,8 @@
 ///
 /// On the same machine that takes about a third off the time of an acquire on a single server. Over a network it
 /// gains nothing that is sure. It is done where a call is alone on its connection, and round trips there are shorter
-/// than that. All tasks have their turns meanwhile. After an answer that came later it stops for 8 ms, so it wastes
-/// one hundredth of a CPU at most.
+/// than that. All tasks have their turns meanwhile. After an answer that came later it stops for 8 ms, so a connection
+/// wastes one hundredth of a CPU at most.
 ///
 /// For locks on several servers it is done on runtimes of a single thread only, which looks at all of them
 /// in turns.

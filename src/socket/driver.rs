@@ -240,7 +240,7 @@ impl Driver {
         let clocks = &self.outbox.clocks;
         self.only_call.is_some_and(|call| {
             self.spinner.looks_for(call.priority)
-                && self.spinner.comes_again(call, clocks.now(), clocks.round_trip())
+                && self.spinner.comes_again(call.sent, clocks.now(), clocks.round_trip())
         })
     }
 }

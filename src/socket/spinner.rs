@@ -2,14 +2,14 @@
 //!
 //! Near a server the sleep and the wake-up cost more than the round trip. So while a call is alone on its socket,
 //! and one that its caller waits for, the driver comes again once the runtime has looked at its sockets and others
-//! had their turns. Where that was in vain it sleeps a hundred times as long before it looks again: one hundredth
-//! of a CPU is the most that it wastes.
+//! had their turns. Where that was in vain it does not look for a hundred times as long: a connection wastes one
+//! hundredth of a CPU at most.
 
 use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::{call_table::OnlyCall, priority::Priority};
+use super::priority::Priority;
 use crate::{clock::Instant, reach::Spin};
 
 /// Decides for one socket.
@@ -38,13 +38,12 @@ impl Spinner {
             && (priority == Priority::Single || self.is_one_thread && priority.is_with_others())
     }
 
-    /// Whether to come again for the answer to `call` at once, from a server so far away.
-    pub(super) fn comes_again(&mut self, call: OnlyCall, now: Instant, away: Duration) -> bool {
-        let may_come_soon = away < BUDGET && self.off_until.is_none_or(|until| now >= until);
-        if !may_come_soon || !self.looks_for(call.priority) {
+    /// Whether to come again at once for the answer to a call that was sent at `sent`, from a server so far away.
+    pub(super) fn comes_again(&mut self, sent: Instant, now: Instant, away: Duration) -> bool {
+        if away >= BUDGET || self.off_until.is_some_and(|until| now < until) {
             return false;
         }
-        let is_in_time = now.saturating_since(call.sent) < BUDGET;
+        let is_in_time = now.saturating_since(sent) < BUDGET;
         if !is_in_time {
             self.off_until = Some(now + BUDGET * 100);
         }
@@ -101,8 +100,7 @@ mod tests {
             (79, 8_089, 8_089, false),
             (79, 9_000, 9_001, true),
         ] {
-            let call = OnlyCall { sent: at(sent), priority: Priority::Single };
-            let said = spinner.comes_again(call, at(now), Duration::from_micros(away));
+            let said = spinner.comes_again(at(sent), at(now), Duration::from_micros(away));
             assert_eq!(said, comes_again, "{sent} at {now}, {away} away");
         }
     }

@@ -185,7 +185,7 @@ fn lease_that_is_written_again_late_keeps_its_end_unless_it_is_renewed() {
         let end = member.deadline().expect("it was confirmed");
         let again = term.with_left(end.saturating_since(s(20)));
         member.confirmed(term, s(25), again.ms(), None);
-        member.written_again(term, end);
+        member.keeps_end(term, end);
         assert_eq!(member.deadline() > Some(end), moves, "{lease:?}");
     }
 }
