@@ -42,6 +42,8 @@ pub(super) struct Head<'a, C: Contender> {
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     pub(super) outage: Option<AcquireError>,
+    /// Whether enough servers have answered.
+    pub(super) has_met_them: bool,
     /// Whether it has said that it waits until votes count: a wait of a minute without a word seems to hang.
     has_said_not_yet: bool,
 }
@@ -170,7 +172,9 @@ impl<C: Contender> Head<'_, C> {
             None => self.waiting.on_outage == OnOutage::Fail,
             Some(counts_in) => self.waiting.ends_within(counts_in),
         };
-        if ends {
+        let at_first =
+            self.waiting.on_outage == OnOutage::FailAtFirst && !self.trouble.has_met_them;
+        if ends || at_first {
             return Some(error);
         }
         if let AcquireError::Quarantined { lock, .. } = &error
@@ -209,7 +213,7 @@ impl<C: Contender> Head<'_, C> {
         line.was_others();
         line.others(Others::took_it);
         line.note_trouble(None);
-        self.trouble.outage = None;
+        (self.trouble.outage, self.trouble.has_met_them) = (None, true);
     }
 
     /// One for each member: those of the first before, if they are the same.

@@ -127,7 +127,10 @@ pub(crate) async fn acquire<C: Contender>(
             Round::NotYet { error, counts_in } => {
                 head.trouble(error, Some(counts_in)).map_or(Ok(()), Err)?;
             }
-            Round::Refused(refusals) => refused_by = Some(refusals.members()),
+            Round::Refused(refusals) => {
+                refused_by = Some(refusals.members());
+                trouble.has_met_them = true;
+            }
         }
     } else if let Some((error, counts_in)) = contender.foreseen()
         && waiting.ends_within(counts_in)

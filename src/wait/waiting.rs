@@ -42,6 +42,9 @@ pub enum OnOutage {
     Fail,
     /// Keeps trying until the servers are back, or the time is up.
     Wait,
+    /// Fails at once until enough servers have answered, also if their votes do not count yet: at first it is mostly a
+    /// mistake in the settings. From then on as [`Wait`](Self::Wait).
+    FailAtFirst,
 }
 
 /// Where and until when to wait.

@@ -11,7 +11,7 @@ use palisade::{
     error::{ConfigError, NodeError, Vote},
     waiting::{Backoff, WaitStrategy},
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::settings::{Patience, Settings};
 use crate::{args::LockArgs, note, servers::Servers, sort::Sort};
@@ -100,46 +100,21 @@ impl<'a> Wanted<'a> {
     /// Servers that are too young to vote are a word at once, and then waited for as anything else is.
     async fn ask_for(self, lock: impl AnyLock) -> Granted {
         let lock = lock.with_lease(Lease::WatchdogOf(self.lease)).wait_strategy(self.strategy()?);
+        let at_first = if self.has_met_them { OnOutage::Wait } else { OnOutage::FailAtFirst };
         let began = Instant::now();
-        let guard = match (self.patience, self.first_attempt(&lock).await) {
-            (Patience::None, at_once) => at_once?,
-            (_, Ok(Some(guard))) => Some(guard),
-            (Patience::For(limit), Err(young @ AcquireError::Quarantined { counts_in, .. }))
-                if limit < counts_in =>
+        let decided = asked(&lock.clone().on_outage(at_first), self.patience).await;
+        let left = self.patience.after(began.elapsed());
+        match (decided, left) {
+            (Err(young @ AcquireError::Quarantined { counts_in, .. }), left)
+                if left != Patience::None && left.at_most(counts_in) == counts_in =>
             {
-                return Err(young);
+                note(format_args!("{young}; waiting"));
             }
-            (patience, at_once) => {
-                match at_once {
-                    Err(young @ AcquireError::Quarantined { .. }) => {
-                        note(format_args!("{young}; waiting"));
-                    }
-                    Err(error) if patience == Patience::Forever && !self.has_met_them => {
-                        return Err(error);
-                    }
-                    _ => {}
-                }
-                match patience {
-                    Patience::For(limit) => {
-                        // Of nothing it would be one attempt, for as long as that takes.
-                        let left = limit.saturating_sub(began.elapsed()).max(LEAST);
-                        lock.try_acquire_for(left).await?
-                    }
-                    _ => Some(lock.on_outage(OnOutage::Wait).acquire().await?),
-                }
-            }
-        };
-        Ok(guard.map(Into::into))
-    }
-
-    /// As long as there is time; what came of it by then is asked again.
-    async fn first_attempt<L: AnyLock>(self, lock: &L) -> Result<Option<L::Guard>, AcquireError> {
-        match self.patience {
-            Patience::For(limit) => {
-                timeout(limit, lock.try_acquire()).await.unwrap_or_else(|_elapsed| Ok(None))
-            }
-            Patience::None | Patience::Forever => lock.try_acquire().await,
+            (Err(down @ AcquireError::Unavailable { .. }), Patience::For(_))
+                if !self.is_held_by_another_sort(&down) => {}
+            (decided, _) => return decided,
         }
+        asked(&lock.on_outage(OnOutage::Wait), left).await
     }
 
     fn strategy(self) -> Result<WaitStrategy, ConfigError> {
@@ -168,7 +143,14 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// What an attempt is given that comes after the limit, to say what it met.
-const LEAST: Duration = Duration::from_millis(1);
+async fn asked(lock: &impl AnyLock, patience: Patience) -> Granted {
+    let guard = match patience {
+        Patience::None => lock.try_acquire().await?.map(Into::into),
+        Patience::For(limit) => lock.try_acquire_for(limit).await?.map(Into::into),
+        Patience::Forever => Some(lock.acquire().await?.into()),
+    };
+    Ok(guard)
+}
+
 /// How often to look whether those of another sort are gone.
 pub(super) const LOOK_EVERY: Duration = Duration::from_secs(1);

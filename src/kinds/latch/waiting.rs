@@ -37,14 +37,24 @@ impl CountDownLatch {
         if first.as_ref().is_some_and(|first| first.reply.is_at_zero()) {
             return Ok(true);
         }
+        let met = self.having_met();
         // On the heap: many never wait, and their callers' futures should not pay for it.
-        let waited = Box::pin(telling::woken_aside(self.listen_until_open(first)));
+        let waited = Box::pin(telling::woken_aside(met.listen_until_open(first)));
         let Some(deadline) = deadline else { return waited.await.map(|()| true) };
         tokio::select! {
             biased;
             waited = waited => waited.map(|()| true),
             () = self.counter.services.process.clock.sleep_until(deadline) => Ok(false),
         }
+    }
+
+    /// The same once its server has answered.
+    fn having_met(&self) -> Self {
+        let on_outage = match self.on_outage {
+            OnOutage::FailAtFirst => OnOutage::Wait,
+            other => other,
+        };
+        self.clone().on_outage(on_outage)
     }
 
     /// The first look, for no longer than the caller has time: it breaks off if that is over.

@@ -64,6 +64,44 @@ async fn acquire_that_waits_outlasts_an_outage() {
     soon(acquire).await.unwrap().release().await.unwrap();
 }
 
+#[tokio::test]
+async fn outage_is_an_error_at_first_and_waited_for_once_the_server_was_met() {
+    let server = RedisServer::start();
+    let client = client(&server).await;
+    let lock = client.lock("x").on_outage(OnOutage::FailAtFirst);
+    let latch = client.count_down_latch("z").on_outage(OnOutage::FailAtFirst);
+    let held = soon(self::client(&server).await.lock("x").acquire()).await.unwrap();
+    latch.try_set_count(1).await.unwrap();
+    let (waits, counts) = (lock.clone(), latch.clone());
+    let mut waiting = tokio::spawn(async move { waits.acquire().await });
+    let mut counting = tokio::spawn(async move { counts.wait().await });
+    eventually(|| server.command(&["PUBSUB", "CHANNELS"]).array().len() == 2).await;
+    server.kill();
+    let late = client.lock("y").on_outage(OnOutage::FailAtFirst);
+    let error = soon(late.acquire()).await.unwrap_err();
+    assert!(matches!(error, AcquireError::Unavailable { .. }), "{error:?}");
+    soon(latch.wait()).await.unwrap_err();
+    assert!(tokio::time::timeout(ms(300), &mut waiting).await.is_err(), "it waits");
+    assert!(tokio::time::timeout(ms(300), &mut counting).await.is_err(), "it waits, too");
+    drop(held);
+    server.restart();
+    soon(waiting).await.unwrap().unwrap().release().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn votes_that_do_not_count_yet_are_an_error_at_first() {
+    let servers = [Server::start_here(), Server::start_here(), Server::start_here()];
+    for server in &servers {
+        server.kill_and_forget();
+        server.restart();
+    }
+    let masters = Masters::new(servers.iter().map(|server| server.client().unwrap())).unwrap();
+    let lock = masters.red_lock("x");
+    let error = lock.clone().on_outage(OnOutage::FailAtFirst).acquire().await.unwrap_err();
+    assert!(matches!(error, AcquireError::Quarantined { .. }), "{error:?}");
+    lock.acquire().await.unwrap().release().await.unwrap();
+}
+
 // proves: three-answers
 #[tokio::test]
 async fn outage_until_the_limit_is_an_error_and_not_a_refusal() {
