@@ -80,6 +80,21 @@ impl Votes {
         self.decide(asked).await
     }
 
+    /// Takes the votes of a lost round that come soon. What was not answered is taken back whatever the answer, and by a
+    /// call that is not needed after a refusal.
+    pub(super) async fn collect_soon(
+        &mut self,
+        asked: &mut InFlight<impl Future<Output = (MemberId, Vote)>>,
+        clock: &SharedClock,
+    ) {
+        let until = clock.now() + SOON;
+        while self.pending().next().is_some()
+            && let Some(Some((member, vote))) = before(clock, until, asked.next()).await
+        {
+            self.record(member, vote);
+        }
+    }
+
     /// Whether others have a part of it, and it is they that would be waited for.
     fn is_split(&self) -> bool {
         let has_some = self.by.values().any(|vote| matches!(vote, Vote::Granted));
@@ -130,6 +145,9 @@ impl Votes {
 
 /// A member that takes longer than this, and four times as long as the others, is late.
 const PATIENCE: Duration = Duration::from_millis(10);
+
+/// Members that are equally far answer within less.
+const SOON: Duration = Duration::from_millis(1);
 
 /// How long a member that refused says that the lock is held; `Some(None)` if for ever.
 pub(super) const fn ttl_of_refusal(vote: &Vote) -> Option<Option<Duration>> {

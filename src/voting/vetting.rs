@@ -75,6 +75,15 @@ impl Voter {
         }
     }
 
+    /// Whether it is being found out whether its server may be asked.
+    pub(crate) fn is_looked_at(&self, now: Instant) -> bool {
+        let connection = self.services.node.connected(self.kind.name());
+        self.vetting != Vetting::None
+            && connection.is_some_and(|connection| {
+                matches!(connection.standing().stance(now), Ok(Stance::Doubtful))
+            })
+    }
+
     /// Has it measured whether the votes of its server count, if they may ever not.
     pub(crate) fn measure(&self, vetted: &Result<AskedBy, NodeError>) {
         if !Meters::MEASURES || self.vetting == Vetting::None {

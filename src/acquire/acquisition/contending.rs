@@ -89,8 +89,8 @@ impl Contender for Acquisition {
     }
 
     fn turn(&mut self) -> Option<impl Future<Output = ()> + Send> {
-        let is_over = self.turnstile.turn_ends().is_some_and(|ends| ends <= self.target.now());
-        (is_over && !self.keeps_some()).then(|| self.turnstile.wait(&self.target.members))
+        let is_to_wait = self.turnstile.is_to_wait(self.target.now());
+        (is_to_wait && !self.keeps_some()).then(|| self.turnstile.wait(&self.target.members))
     }
 
     async fn give_back(&mut self) {
@@ -164,6 +164,9 @@ impl Contender for Acquisition {
         }
         let in_order = self.in_order.as_ref();
         let now = self.target.now();
+        if self.turnstile.is_to_wait(now) {
+            return Duration::ZERO;
+        }
         if let Some(distance) = in_order.and_then(|it| it.distance(now, self.target.random())) {
             return distance;
         }
@@ -174,9 +177,15 @@ impl Contender for Acquisition {
             self.lost_rounds.0 = 0;
             return Duration::ZERO;
         }
-        let most = if self.turnstile.has_turn(now) { DOUBLINGS_IN_TURN } else { DOUBLINGS };
-        let most = Duration::from_millis(2 << lost.min(most));
-        self.target.random().within(Duration::ZERO..most)
+        let most = if self.turnstile.has_turn(now) {
+            // Its first question was refused by the holder, which passed the turn on.
+            lost.checked_sub(2).map(|again| 4 << again.min(DOUBLINGS_IN_TURN))
+        } else {
+            Some(2 << lost.min(DOUBLINGS))
+        };
+        most.map_or(Duration::ZERO, |most| {
+            self.target.random().within(Duration::ZERO..Duration::from_millis(most))
+        })
     }
 }
 
@@ -184,4 +193,4 @@ impl Contender for Acquisition {
 const CALM: Duration = Duration::from_millis(25);
 /// How often their distance doubles at most, and if it is the turn of one of them: then few others ask.
 const DOUBLINGS: u32 = 5;
-const DOUBLINGS_IN_TURN: u32 = 2;
+const DOUBLINGS_IN_TURN: u32 = 1;

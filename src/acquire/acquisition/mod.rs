@@ -220,20 +220,31 @@ impl Acquisition {
 
     /// Takes a lost round back, as far as nothing of it is kept. Returns which members are to be
     /// waited for.
-    async fn lost(
+    async fn lost<A>(
         &mut self,
         mut attempt: Attempt,
-        asked: InFlight<impl Future<Output = (MemberId, Vote)>>,
-        votes: Votes,
-    ) -> Refusals {
+        mut asked: InFlight<A>,
+        mut votes: Votes,
+    ) -> Refusals
+    where
+        A: Future<Output = (MemberId, Vote)> + Send + 'static,
+    {
         self.note_loss();
         self.turnstile.note(&votes);
         if let Some(in_order) = &mut self.in_order {
             return in_order.lost(attempt, asked, votes, self.target.random()).await;
         }
+        if self.wanted.waits {
+            votes.collect_soon(&mut asked, &self.target.process().clock).await;
+        }
         // A member that has not answered is asked no further; the rollback comes behind on its
-        // socket.
-        drop(asked);
+        // socket. What is found out about its server meanwhile is of use to the next round.
+        let now = self.target.now();
+        if votes.pending().any(|member| self.target.members[member].is_looked_at(now)) {
+            asked.finish_in_background();
+        } else {
+            drop(asked);
+        }
         self.was_split = votes.are_undecided();
         let mut refusals = votes.refusals(attempt.claim(), !self.was_split);
         refusals.until = self.was_split.then(|| self.target.now() + AFTER_SPLIT);
@@ -306,12 +317,16 @@ impl Acquisition {
         self.in_order.as_ref().is_some_and(|in_order| in_order.kept().is_some())
     }
 
-    /// Others hold it. If it was woken all the same, they were faster: it asks in its turn from now on.
+    /// Others hold it. If it was woken all the same, or others got it since it has come, they were faster: it asks in
+    /// its turn from now on.
     fn refused(&mut self, mut refusals: Refusals) -> Round<LockGuard> {
         let members = &self.target.members;
         if !self.keeps_some() {
-            if self.cause == Cause::Message && self.listens && Turnstile::suits(members) {
-                self.turnstile.queue_up(members);
+            let were_faster = self.turnstile.has_changed_hands(&refusals, self.target.now())
+                || self.cause == Cause::Message;
+            let may_queue = were_faster && self.listens && Turnstile::suits(members);
+            if may_queue && self.turnstile.queue_up(members) {
+                self.lost_rounds.0 = 0;
             }
             refusals.until = refusals.until.into_iter().chain(self.turnstile.turn_ends()).min();
         }

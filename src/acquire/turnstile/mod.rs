@@ -1,8 +1,8 @@
 //! Where the waiters of many processes pass one by one that want one lock.
 //!
 //! A release wakes every process that waits, all of them ask, and one is granted. What that costs grows with the
-//! square of how many they are, and over several servers their votes split. So a waiter that was woken in vain
-//! goes to the turnstile. There one server tells it when it is its turn, and only then it listens for releases and
+//! square of how many they are, and over several servers their votes split. So a waiter that was woken in vain, or
+//! finds another holder when it has begun to listen, goes to the turnstile. There one server tells it when it is its turn, and only then it listens for releases and
 //! asks. One that is granted, or gives up, passes the turn on to the next.
 //!
 //! A turn is a hint and grants nothing. Where it cannot be had, or does not come for long, a waiter asks without
@@ -26,6 +26,7 @@ use crate::{
     clock::Instant,
     error::Vote,
     voting::Voter,
+    wait::Refusals,
 };
 
 /// What one waiter knows of the turnstile of what it waits for.
@@ -38,6 +39,8 @@ pub(super) struct Turnstile {
     useless: Vec<MemberId>,
     /// On which member it is to wait for its turn, if it is.
     at: Option<MemberId>,
+    /// When it was refused last, and when the holders' leases ended then.
+    refused: Option<(Instant, Vec<(MemberId, Instant)>)>,
 }
 
 impl Turnstile {
@@ -58,11 +61,22 @@ impl Turnstile {
         self.silent = failed.map(|(id, _)| id).collect();
     }
 
-    /// Others were faster though it was woken: from now on it waits for its turn.
-    pub(super) fn queue_up(&mut self, members: &ByMember<Voter>) {
-        if self.at.is_none() {
-            self.at = self.choose(members);
-        }
+    /// It was refused. Whether another was granted since it was refused a moment ago: then it is one of many.
+    pub(super) fn has_changed_hands(&mut self, refusals: &Refusals, now: Instant) -> bool {
+        let ends = refusals.by.iter().filter_map(|(id, ttl)| Some((*id, now + (*ttl)?)));
+        let ends: Vec<_> = ends.collect();
+        let Some((at, before)) = self.refused.replace((now, ends.clone())) else { return false };
+        let is_later = |(id, end): &(MemberId, Instant)| {
+            before.iter().any(|(other, before)| other == id && *end > *before + SAME_HOLD)
+        };
+        now.saturating_since(at) < A_MOMENT && ends.iter().any(is_later)
+    }
+
+    /// From now on it waits for its turn. Whether it did not before, and there is a place for that.
+    pub(super) fn queue_up(&mut self, members: &ByMember<Voter>) -> bool {
+        let is_new = self.at.is_none();
+        self.at = self.at.or_else(|| self.choose(members));
+        is_new && self.at.is_some()
     }
 
     /// All waiters meet where each of them looks first.
@@ -85,6 +99,11 @@ impl Turnstile {
     pub(super) fn turn_ends(&self) -> Option<Instant> {
         let ends = self.place.as_ref().and_then(TurnstilePlace::turn_ends);
         self.at.map(|_| ends.unwrap_or(Instant::from_origin(Duration::ZERO)))
+    }
+
+    /// Whether it is to wait for its turn before it asks.
+    pub(super) fn is_to_wait(&self, now: Instant) -> bool {
+        self.turn_ends().is_some_and(|ends| ends <= now)
     }
 
     pub(super) fn has_turn(&self, now: Instant) -> bool {
@@ -111,5 +130,45 @@ impl Turnstile {
     }
 }
 
-/// A server is no place to meet if its answers take longer than this, and much longer than those of the others.
-const LATE: Duration = Duration::from_millis(10);
+/// A server is no place to meet if its answers take longer than this, and much longer than those of the others. Not less:
+/// a process that has just begun on a busy machine has seen few answers, and all must choose alike.
+const LATE: Duration = Duration::from_millis(100);
+/// The ends of one lease that are reckoned from two answers are no further apart, on a machine with time.
+const SAME_HOLD: Duration = Duration::from_millis(3);
+/// A lease that is renewed ends later, too, but seldom within this.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The turnstile of what was refused so, each time after so many ms with a ttl of so many ms.
+    fn has_changed_hands(refusals: &[(u64, Option<u64>)]) -> bool {
+        let mut turnstile = Turnstile::default();
+        let mut last = false;
+        for (at, ttl) in refusals {
+            let by = vec![(MemberId::FIRST, ttl.map(Duration::from_millis))];
+            let refusals = Refusals { by, enough: 1, until: None };
+            let at = Instant::from_origin(Duration::from_millis(*at));
+            last = turnstile.has_changed_hands(&refusals, at);
+        }
+        last
+    }
+
+    #[test]
+    fn holder_that_came_since_the_last_refusal_is_another() {
+        for (refusals, expected) in [
+            (&[(0, Some(30_000))][..], false),
+            (&[(0, Some(30_000)), (20, Some(29_980))], false),
+            // What an answer takes is no new lease.
+            (&[(0, Some(30_000)), (20, Some(29_982))], false),
+            (&[(0, Some(29_000)), (20, Some(29_990))], true),
+            (&[(0, Some(30_000)), (20, Some(5_000))], false),
+            // It may have been renewed.
+            (&[(0, Some(20_000)), (5_000, Some(30_000))], false),
+            (&[(0, None), (20, None)], false),
+        ] {
+            assert_eq!(has_changed_hands(refusals), expected, "{refusals:?}");
+        }
+    }
+}

@@ -90,7 +90,7 @@ impl TurnstilePlace {
     /// # Cancel safety
     /// Its place stays, until it is dropped.
     pub(super) async fn wait(&mut self) -> Wait {
-        let give_up = self.services.now() + self.services.process.random.most_of(LONGEST);
+        let give_up = self.services.now() + self.services.process.random.most_of(self.patience());
         if let Err(error) = self.listen().await {
             return self.in_vain(&error);
         }
@@ -164,9 +164,14 @@ impl TurnstilePlace {
         }
     }
 
+    /// How long its turn is waited for now. What has waited long asks seldom.
+    fn patience(&self) -> Duration {
+        self.services.now().saturating_since(self.since).clamp(LONGEST, LONGEST_OF_ALL)
+    }
+
     /// The waiter with the turn may be gone when it ends. One far behind leaves it to others to find out.
     fn until_look(&self, place: u32, ttl: Duration) -> Duration {
-        let others = (APART * place).min(LONGEST).max(LEAST_APART);
+        let others = (APART * place.saturating_sub(1)).clamp(LEAST_APART, MOST_APART);
         ttl + self.services.process.random.within(Duration::ZERO..others)
     }
 
@@ -220,13 +225,15 @@ impl Drop for TurnstilePlace {
     }
 }
 
-/// How long a turn is waited for before one asks without it: a lost one costs no more than this.
-const LONGEST: Duration = Duration::from_secs(5);
+/// How long a turn is waited for at first before one asks without it, and later on: a lost one costs no more than this.
+const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST_OF_ALL: Duration = Duration::from_secs(30);
 /// How long a subscription is waited for.
 const LISTEN_LIMIT: Duration = Duration::from_millis(500);
 /// How far from each other two in line look whether the turn is free.
-const APART: Duration = Duration::from_millis(20);
+const APART: Duration = Duration::from_secs(1);
 const LEAST_APART: Duration = Duration::from_millis(100);
+const MOST_APART: Duration = Duration::from_secs(5);
 /// How long after a release the first in line asks if it was not told: by then the waiter with the turn has
 /// asked, and passed it on.
 const LET_PASS: Duration = Duration::from_millis(50);

@@ -14,7 +14,7 @@ static LEAVE: Script = script!("turnstile/leave", 0, "leave.lua");
 pub(crate) static SCRIPTS: [&Script; 2] = [&PASS, &LEAVE];
 
 /// How long a turn lasts without further word.
-pub(super) const TURN: Duration = Duration::from_secs(2);
+pub(super) const TURN: Duration = Duration::from_secs(4);
 /// How long a line is kept after the last question about it.
 const LINE: Duration = Duration::from_secs(30);
 
