@@ -1,4 +1,4 @@
-//! When operators are told of a hold: once it is long, or at once.
+//! When operators are told of a hold: once it is long, or soon.
 
 use std::{
     sync::{Arc, Weak},
@@ -13,6 +13,8 @@ use crate::{
     presence::{LongHold, Presence},
 };
 
+/// What is over by then is over before an operator has asked.
+const AWHILE: Duration = Duration::from_millis(250);
 /// When those have joined that were asked with the others.
 const JOINED: Duration = Duration::from_secs(1);
 
@@ -29,7 +31,7 @@ impl Claim {
         match told.max()? {
             Presence::Hidden => None,
             Presence::LongHolds => Some(now + term.period()),
-            Presence::EachHold => Some(now),
+            Presence::EachHold => Some(now + AWHILE.min(term.period())),
         }
     }
 

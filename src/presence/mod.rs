@@ -5,7 +5,7 @@
 //! holds what. A reader shows an entry only where the lock itself has that holder.
 //!
 //! ```text
-//!            a third of its lease is over, or at once      10 s at least between two
+//!         a third of its lease is over, or 250 ms are     10 s at least between two
 //!  a hold ──────────────────────────────────────────► new ───────────────────────────► written ─┐
 //!                                                                ▲                              │ 20 … 30 s
 //!                                                                └──────────────────────────────┘ while any is held

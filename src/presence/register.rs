@@ -43,7 +43,7 @@ pub enum Presence {
     /// Of those that are held for longer than a third of their lease: what is shorter costs nothing.
     #[default]
     LongHolds,
-    /// Of each, right after it was granted: for programs with few holds.
+    /// Of each that is held for a quarter of a second: for programs with few holds.
     EachHold,
 }
 

@@ -112,6 +112,8 @@ pub(crate) struct Services {
     pub(crate) warned_of_longer_wait: AtomicBool,
     /// Whether its user may not do what turnstiles need.
     pub(crate) has_no_turnstiles: AtomicBool,
+    /// Whether the watchdog is about to come to a connection.
+    stands_by: Arc<AtomicBool>,
     /// The live claims here, to learn of releases that are not ours.
     held: Mutex<Live<dyn Listed>>,
     /// When all of them were last to be renewed together.
@@ -149,6 +151,7 @@ impl NodeServices {
                 warned_of_no_witness: AtomicBool::new(false),
                 warned_of_longer_wait: AtomicBool::new(false),
                 has_no_turnstiles: AtomicBool::new(false),
+                stands_by: Arc::default(),
                 held: Mutex::default(),
                 renewed_all_at: Mutex::default(),
             }))
@@ -219,17 +222,27 @@ impl NodeServices {
     }
 
     /// Has the watchdog come to a connection of its own for what is to be renewed of `key`: not only at the first
-    /// renewal, when the password may be another, or no connection more be had. Never blocks.
+    /// renewal, when the password may be another, or no connection more be had. Nor at once, since a program that
+    /// guards one short command has no use for it. Never blocks.
     pub(crate) fn stand_by(&self, key: &str) {
         let watchdog = &self.process.watchdog;
         if self.node.is_linked_for(key, watchdog.runtime().id()) {
             return;
         }
+        let stands_by = self.stands_by.clone();
+        // Of a cluster it may be about another server.
+        let pause = if self.node.is_cluster() { Duration::ZERO } else { SHORT };
+        if stands_by.swap(true, Ordering::Relaxed) && !pause.is_zero() {
+            return;
+        }
         let (node, key) = (self.node.clone(), Box::<str>::from(key));
-        let deadline = self.now() + self.settings.connect_timeout;
+        let (clock, limit) = (self.process.clock.clone(), self.settings.connect_timeout);
         watchdog.attend(Box::pin(async move {
+            let begins = clock.now() + pause;
+            clock.sleep_until(begins).await;
+            stands_by.store(false, Ordering::Relaxed);
             // If it fails, that is told by the renewal.
-            drop(node.connection(&key, deadline).await);
+            drop(node.connection(&key, begins + limit).await);
         }));
     }
 
@@ -352,3 +365,6 @@ fn ask_one_who_shares(claims: &[Arc<dyn Listed>]) {
         one.renew_now();
     }
 }
+
+/// What is guarded for less is mostly all that a program guards.
+const SHORT: Duration = Duration::from_millis(50);

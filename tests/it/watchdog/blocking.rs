@@ -98,7 +98,10 @@ async fn subscriber_may_ask_after_the_lock_of_which_it_is_told() {
     Events::install();
     let scene = Scene::plain().await;
     let spared = held(&scene.other, "y").await;
+    let connections = scene.server.connected_clients();
     let guard = Arc::new(held(&scene.client, Events::ASKING).await);
+    // The watchdog hears of it at once by its connection, which it does not have from the first moment on.
+    eventually("one more", || scene.server.connected_clients() > connections).await;
     *ASKED.lock().unwrap() = Some(guard.clone());
     scene.server.kill();
     eventually("an event", || ASKED.lock().unwrap().is_none()).await;

@@ -12,7 +12,9 @@ use crate::{
 async fn lock_outlives_a_password_that_is_changed_once_it_is_held() {
     let server = RedisServer::start();
     let client = user(&server, "app").await;
+    let connections = server.connected_clients();
     let guard = held(&client, "x").await;
+    eventually("one more", || server.connected_clients() > connections).await;
     server.cli(&["ACL", "SETUSER", "app", "resetpass", ">another"]);
     outlive(&[guard]).await;
 }
