@@ -8,7 +8,7 @@ use palisade::{
 };
 use testkit::{RedisServer, SlotCluster};
 
-use super::{listening, stand_in, tracking};
+use super::{listening, stand_in, tracking, untold};
 use crate::support::{
     Look, acquired, client, eventually, fixed, ms, patient, polled, soon, watchdog,
 };
@@ -134,7 +134,7 @@ async fn fair_waiter_is_next_at_the_end_of_the_ttl_or_at_once() {
 #[tokio::test]
 async fn one_reader_of_many_goes_and_others_read_on() {
     let server = RedisServer::start();
-    let (client, others) = (tracking(&server).await, tracking(&server).await);
+    let (client, others) = (tracking(&server).await, untold(&server).await);
     // Its lease is shorter than that of the other reader, whose ttl the lock has.
     let read = client.rw_lock("x").read().with_lease(watchdog(200_000));
     let guard = soon(read.acquire()).await.unwrap();
@@ -163,7 +163,7 @@ async fn one_reader_of_many_goes_and_others_read_on() {
 #[tokio::test]
 async fn writer_is_replaced_with_what_it_reads_and_given_back_at_once() {
     let server = RedisServer::start();
-    let (client, others) = (tracking(&server).await, tracking(&server).await);
+    let (client, others) = (tracking(&server).await, untold(&server).await);
     let guard = soon(client.rw_lock("x").write().acquire()).await.unwrap();
     listening(&server).await;
     let end = server.end_of("x");

@@ -11,7 +11,16 @@ use crate::support::{LONG_LEASE, eventually, patient};
 
 /// A client that has changes of its keys told: no renewal comes in time to find them.
 async fn tracking(server: &RedisServer) -> Client {
-    let settings = patient(server).redisson_watchdog(LONG_LEASE).tracking(true);
+    told(server, true).await
+}
+
+/// One that listens to no changes: those of the other are counted.
+async fn untold(server: &RedisServer) -> Client {
+    told(server, false).await
+}
+
+async fn told(server: &RedisServer, is_told: bool) -> Client {
+    let settings = patient(server).redisson_watchdog(LONG_LEASE).tracking(is_told);
     settings.connect().await.unwrap()
 }
 
