@@ -207,11 +207,11 @@ impl Acquisition {
         Ok(())
     }
 
-    /// Whether this round is given up if its members disagree and one is late. Not twice in a row: where a member does
-    /// not let go of what is dead, the one that is late may be needed.
+    /// Whether this round is given up if its members disagree and one is late: a waiter has more of them. Not twice in a
+    /// row: where a member does not let go of what is dead, the one that is late may be needed.
     fn may_split(&mut self) -> bool {
         let was_split = std::mem::take(&mut self.was_split);
-        self.in_order.is_none() && self.rounds > 1 && !was_split
+        self.in_order.is_none() && self.wanted.waits && !was_split
     }
 
     fn note_loss(&mut self) {
