@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The slow rest of a won round goes on and joins the claim. A `MultiLock` that lost a round keeps the members
-//! before the first refusal for a while (`in_order`). Where many processes wait, those that were woken in vain ask
+//! before the first refusal for a while (`in_order`). Where many processes wait, the slower ones ask
 //! one by one (`turnstile`).
 //!
 //! # Invariants

@@ -177,20 +177,19 @@ impl Contender for Acquisition {
             self.lost_rounds.0 = 0;
             return Duration::ZERO;
         }
-        let most = if self.turnstile.has_turn(now) {
-            // Its first question was refused by the holder, which passed the turn on.
-            lost.checked_sub(2).map(|again| 4 << again.min(DOUBLINGS_IN_TURN))
-        } else {
-            Some(2 << lost.min(DOUBLINGS))
+        let most = match self.turnstile.has_turn(now) {
+            // By the holder, which passed the turn on.
+            true if lost <= 1 => return Duration::ZERO,
+            true => IN_TURN,
+            false => Duration::from_millis(2 << lost.min(DOUBLINGS)),
         };
-        most.map_or(Duration::ZERO, |most| {
-            self.target.random().within(Duration::ZERO..Duration::from_millis(most))
-        })
+        self.target.random().within(Duration::ZERO..most)
     }
 }
 
 /// Rounds that are lost this far apart are no dead heat.
 const CALM: Duration = Duration::from_millis(25);
-/// How often their distance doubles at most, and if it is the turn of one of them: then few others ask.
+/// How often their distance doubles at most.
 const DOUBLINGS: u32 = 5;
-const DOUBLINGS_IN_TURN: u32 = 1;
+/// Their distance if it is the turn of one of them: then few others ask.
+const IN_TURN: Duration = Duration::from_millis(8);

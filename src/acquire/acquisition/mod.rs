@@ -234,7 +234,7 @@ impl Acquisition {
         if let Some(in_order) = &mut self.in_order {
             return in_order.lost(attempt, asked, votes, self.target.random()).await;
         }
-        if self.wanted.waits {
+        if self.wanted.waits && !votes.are_undecided() {
             votes.collect_soon(&mut asked, &self.target.process().clock).await;
         }
         // A member that has not answered is asked no further; the rollback comes behind on its

@@ -2,8 +2,9 @@
 //!
 //! A release wakes every process that waits, all of them ask, and one is granted. What that costs grows with the
 //! square of how many they are, and over several servers their votes split. So a waiter that was woken in vain, or
-//! finds another holder when it has begun to listen, goes to the turnstile. There one server tells it when it is its turn, and only then it listens for releases and
-//! asks. One that is granted, or gives up, passes the turn on to the next.
+//! finds another holder when it has begun to listen, goes to the turnstile. There one server tells it when it is its
+//! turn, and only then it listens for releases and asks. One that is granted, or gives up, passes the turn on to the
+//! next.
 //!
 //! A turn is a hint and grants nothing. Where it cannot be had, or does not come for long, a waiter asks without
 //! it; others, such as Redisson's, know nothing of it. So nothing here has to be exact. A turn ends by itself soon
@@ -63,13 +64,17 @@ impl Turnstile {
 
     /// It was refused. Whether another was granted since it was refused a moment ago: then it is one of many.
     pub(super) fn has_changed_hands(&mut self, refusals: &Refusals, now: Instant) -> bool {
-        let ends = refusals.by.iter().filter_map(|(id, ttl)| Some((*id, now + (*ttl)?)));
-        let ends: Vec<_> = ends.collect();
-        let Some((at, before)) = self.refused.replace((now, ends.clone())) else { return false };
-        let is_later = |(id, end): &(MemberId, Instant)| {
-            before.iter().any(|(other, before)| other == id && *end > *before + SAME_HOLD)
+        let end = |(id, ttl): &(MemberId, Option<Duration>)| Some((*id, now + (*ttl)?));
+        let ends: Vec<_> = refusals.by.iter().filter_map(end).collect();
+        let is_another = |at: Instant, before: &[(MemberId, Instant)]| {
+            let is_later = |(id, end): &(MemberId, Instant)| {
+                before.iter().any(|(other, before)| other == id && *end > *before + SAME_HOLD)
+            };
+            now.saturating_since(at) < A_MOMENT && ends.iter().any(is_later)
         };
-        now.saturating_since(at) < A_MOMENT && ends.iter().any(is_later)
+        let has_changed = self.refused.as_ref().is_some_and(|(at, before)| is_another(*at, before));
+        self.refused = Some((now, ends));
+        has_changed
     }
 
     /// From now on it waits for its turn. Whether it did not before, and there is a place for that.

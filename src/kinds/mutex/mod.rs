@@ -32,7 +32,7 @@ use crate::{
 ///   then only a check at the store can refuse.
 /// - The waiters of one process are granted it in the order in which they asked. Between processes it is not
 ///   fair: the request that comes first after a release gets it. So a process far from the server rarely does
-///   while others are near and busy. Where many wait, those that were woken in vain are told one by one when
+///   while others are near and busy. Where many wait, the slower ones are told one by one when
 ///   to ask, so that a release does not cost a request of each.
 ///
 /// # Examples
