@@ -8,7 +8,7 @@ use crate::{acquire::turnstile, elections, periods, voting::marker, wire::Script
 /// What connections load in advance.
 pub(crate) fn of_locks() -> Vec<&'static Script> {
     let all = mutex::script::SCRIPTS.into_iter().chain(fenced::script::SCRIPTS);
-    all.chain(rw::script::SCRIPTS).chain(fair::script::SCRIPTS).collect()
+    all.chain(rw::script::SCRIPTS).chain(fair::script::SCRIPTS).chain(turnstile::SCRIPTS).collect()
 }
 
 /// What a server learns with the first call: few clients use all of it, and none is in a hurry.
@@ -24,7 +24,7 @@ fn of_counters() -> impl Iterator<Item = &'static Script> {
 
 #[cfg(any(test, feature = "embedded"))]
 fn all() -> Vec<&'static Script> {
-    of_locks().into_iter().chain(turnstile::SCRIPTS).chain(of_counters()).collect()
+    of_locks().into_iter().chain(of_counters()).collect()
 }
 
 /// Those that concern a lock of this sort, or a number.

@@ -10,7 +10,7 @@ use crate::{
 static PASS: Script = script!("turnstile/pass", 0, "pass.lua");
 static LEAVE: Script = script!("turnstile/leave", 0, "leave.lua");
 
-/// Every script about turnstiles.
+/// Every script about turnstiles. Connections load them in advance: a turn is given up before what is said next.
 pub(crate) static SCRIPTS: [&Script; 2] = [&PASS, &LEAVE];
 
 /// How long a turn lasts without further word.

@@ -193,11 +193,11 @@ async fn thousand_waiters_of_one_client_are_served_in_order_over_one_subscriptio
     let guard = client.lock("x").acquire().await.unwrap();
     // With one in line, the others take their places when they are polled first: in this order.
     let mut waits = vec![wait(0)];
-    eventually(|| client.subscriptions() == 1 && server.subscribers("x") == 1).await;
+    eventually(|| server.subscribers("x") == 1).await;
     waits.extend((1..WAITERS).map(wait));
     tokio::task::yield_now().await;
-    assert_eq!(client.subscriptions(), 1);
-    assert_eq!(server.command(&["PUBSUB", "CHANNELS"]).array().len(), 1);
+    let channels = server.command(&["PUBSUB", "CHANNELS", "redisson*"]);
+    assert_eq!(channels.array().len(), 1);
     assert_eq!(server.subscribers("x"), 1);
 
     let before = server.top_level_commands();
