@@ -77,7 +77,7 @@ impl Drop for Attempt {
             self.claim.abandon();
         }
         for member in self.claim.members().values() {
-            member.services.attempts.end(self.claim.id());
+            member.services.attempts.end(&self.claim.id());
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
+    acquire::turnstile::leave_all,
     error::LostCause,
     process::{Gate, Listed, NodeServices, each_once},
 };
@@ -25,10 +26,16 @@ pub(super) async fn drain(mut services: Vec<Arc<NodeServices>>, limit: Duration)
     // A hold on several masters is one.
     let left = each_once(left);
     left.iter().for_each(|claim| claim.shut_down(LostCause::Shutdown));
-    for of in &services {
-        of.attempts.end_all(|claim| claim.shut_down(LostCause::Shutdown));
-    }
+    services.iter().for_each(end_attempts);
     left.len()
+}
+
+/// Ends all that a client asks or waits for, also of futures that are not polled.
+pub(super) fn end_attempts(services: &Arc<NodeServices>) {
+    for (_, claim) in services.attempts.end_all() {
+        claim.shut_down(LostCause::Shutdown);
+    }
+    leave_all(services);
 }
 
 /// How often it is looked whether anything is held.

@@ -337,7 +337,7 @@ impl Client {
         for claim in self.services.claims() {
             claim.shut_down(LostCause::Shutdown);
         }
-        self.services.attempts.end_all(|claim| claim.shut_down(LostCause::Shutdown));
+        draining::end_attempts(&self.services);
         let clock = &self.services.process.clock;
         let deadline = clock.sleep_until(clock.now() + limit);
         tokio::select! {

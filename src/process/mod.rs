@@ -17,7 +17,7 @@
 //! - **A holder id is drawn once.** In a child by `fork()` the process is another: what belongs to the parent does
 //!   nothing there (`home.rs`).
 //! - **A shutdown sees all**: an attempt is in one list or the other from before its first byte until its release
-//!   is decided (`attempts`, `live`).
+//!   is decided (`under_way`, `live`).
 //! - **A server that is back, or has lost its data, is asked at once** about what is held there (`returning`).
 //! - **Chance and time come from here alone**, so that a simulated process repeats.
 //!
@@ -28,13 +28,12 @@
 //!
 //! # To change…
 //! - what a client shares with its locks: `services`; its lines, of which it does not know what they offer: `any_lines`
-//! - what a shutdown ends: `attempts`, `live`, then `watchdog/drain.rs`
+//! - what a shutdown ends: `under_way`, `live`, then `watchdog/drain.rs`
 //! - what happens when a server is back: `returning`
 //! - what users are told of holds without a word to a server: `held_lock`
 //! - how a process is known: this file; across `fork()`: `home.rs`
 
 mod any_lines;
-mod attempts;
 mod counted_acquire;
 mod gate;
 mod held_lock;
@@ -44,6 +43,7 @@ mod occasion;
 mod returning;
 mod services;
 mod twins;
+mod under_way;
 
 #[cfg(feature = "embedded")]
 use std::collections::BTreeMap;

@@ -15,11 +15,11 @@ use tokio::runtime::Handle;
 use super::{
     Process,
     any_lines::AnyLines,
-    attempts::Attempts,
     gate::{Gate, Gatekeeper},
     listed::{Listed, each_once},
     live::Live,
     occasion::RenewedAll,
+    under_way::{Attempts, InLine},
 };
 use crate::{
     clock::{Instant, has_timers},
@@ -98,6 +98,7 @@ pub(crate) struct Services {
     pub(crate) elders: Arc<Elders>,
     pub(crate) drain: Arc<Drain>,
     pub(crate) attempts: Attempts,
+    pub(crate) in_line: InLine,
     /// Acquires of users that are under way: see [`NodeServices::underway`].
     pub(super) acquiring: AtomicUsize,
     pub(crate) settings: ServiceSettings,
@@ -143,6 +144,7 @@ impl NodeServices {
                 elders: Arc::default(),
                 drain: Arc::default(),
                 attempts: Attempts::default(),
+                in_line: InLine::default(),
                 acquiring: AtomicUsize::new(0),
                 settings,
                 gatekeeper: Gatekeeper::default(),

@@ -24,18 +24,29 @@ pub(super) struct Leaving {
 }
 
 impl Leaving {
-    /// Gives up turn and place of `id`. Never blocks.
+    /// Gives up turn and place of `id`, if a server may know of it. Never blocks.
     pub(super) fn begin(services: &Arc<NodeServices>, name: &Arc<str>, id: &Arc<str>) {
-        let leaving = Self {
+        let leaving = Self::of(services, name, id);
+        // A shutdown may have said it.
+        if services.in_line.end(id).is_some() {
+            leaving.go();
+        }
+    }
+
+    fn of(services: &Arc<NodeServices>, name: &Arc<str>, id: &Arc<str>) -> Self {
+        Self {
             services: services.clone(),
             name: name.clone(),
             said: Leave::new(name, id),
             ends: services.now() + TURN.max(services.settings.node_timeout),
             _draining: services.drain.begin(),
-        };
-        let watchdog = services.process.watchdog.clone();
+        }
+    }
+
+    fn go(self) {
+        let watchdog = self.services.process.watchdog.clone();
         // It leaves here, where there is a connection, and is answered elsewhere.
-        let mut first = leaving.say().boxed();
+        let mut first = self.say().boxed();
         let here = Handle::try_current().ok().and_then(|_| first.as_mut().now_or_never());
         match here {
             Some(None) => {}
@@ -71,6 +82,13 @@ impl Leaving {
             pause = (pause * 2).min(PAUSE_MAX);
             unheard = leaving.say().await;
         }
+    }
+}
+
+/// Gives up all places of a client, also of futures that are not polled. From then on it stands in no line.
+pub(crate) fn leave_all(services: &Arc<NodeServices>) {
+    for (id, name) in services.in_line.end_all() {
+        Leaving::of(services, &name, &id).go();
     }
 }
 

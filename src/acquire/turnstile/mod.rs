@@ -18,9 +18,9 @@ mod watching;
 use std::{sync::atomic::Ordering, time::Duration};
 
 use self::place::{TurnstilePlace, Wait};
-pub(crate) use self::script::SCRIPTS;
 #[cfg(test)]
 pub(crate) use self::script::{Leave, Pass};
+pub(crate) use self::{leaving::leave_all, script::SCRIPTS};
 use super::{servers::common_order, votes::Votes};
 use crate::{
     by_member::{ByMember, MemberId},

@@ -41,8 +41,6 @@ pub(super) struct TurnstilePlace {
     releases: Option<Listener>,
     /// How many messages were understood.
     heard: u64,
-    /// Whether the server may know of it.
-    has_asked: bool,
     /// Until when it has the turn, if it does.
     turn_until: Option<Instant>,
 }
@@ -66,18 +64,7 @@ impl TurnstilePlace {
         let listener = services.notifier.listen(key::turn_channel(&name, &id));
         let channel = member.kind.channel().clone();
         let (releases, turn_until) = (None, None);
-        Self {
-            services,
-            name,
-            id,
-            since,
-            listener,
-            channel,
-            releases,
-            heard: 0,
-            has_asked: false,
-            turn_until,
-        }
+        Self { services, name, id, since, listener, channel, releases, heard: 0, turn_until }
     }
 
     /// Until when it has the turn, and need not say so again; `None` if it has it not.
@@ -147,8 +134,10 @@ impl TurnstilePlace {
         }
     }
 
-    async fn pass(&mut self, asked: Instant) -> Result<Passed, NodeError> {
-        self.has_asked = true;
+    async fn pass(&self, asked: Instant) -> Result<Passed, NodeError> {
+        if !self.services.in_line.begin(self.id.clone(), self.name.clone()) {
+            return Err(NodeError::Closed);
+        }
         let pass = Pass::new(&self.name, &self.id);
         let deadline = asked + self.services.settings.node_timeout;
         let answer = self.services.node.call(&self.name, &pass, deadline).await;
@@ -218,10 +207,9 @@ enum LineNews {
 
 impl Drop for TurnstilePlace {
     fn drop(&mut self) {
-        if !self.has_asked || !self.services.process.home.is_here() {
-            return;
+        if self.services.process.home.is_here() {
+            Leaving::begin(&self.services, &self.name, &self.id);
         }
-        Leaving::begin(&self.services, &self.name, &self.id);
     }
 }
 

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use palisade::{AcquireError, Client, LockGuard};
 use testkit::{Fault, FaultProxy, RedisServer, Way};
 
-use crate::support::{Look, client, eventually, ms, patient, polled, promptly, soon};
+use crate::support::{HANG, Look, client, eventually, ms, patient, polled, promptly, soon};
 
 const TURN: &str = "{x}:palisade_turn";
 const LINE: &str = "{x}:palisade_turns";
@@ -68,7 +68,8 @@ async fn what_a_crowd_asks_grows_with_how_many_they_are_and_not_with_their_squar
         .into_iter()
         .map(|wait| tokio::spawn(async move { wait.await.unwrap().release().await.unwrap() }));
     let waits: Vec<_> = waits.collect();
-    eventually(|| server.subscribers("x") == MANY.cast_signed()).await;
+    // All listen by then: they have asked twice.
+    eventually(|| server.calls_of("evalsha") > 2 * MANY).await;
     let (calls, began) = (server.calls_of("evalsha"), Instant::now());
     held.release().await.unwrap();
     for ended in soon(join_all(waits)).await {
@@ -105,7 +106,7 @@ async fn turn_passes_from_one_to_the_next_that_is_there() {
     eventually(|| server.size() == 0).await;
 }
 
-/// A turn lasts for two seconds: the next one in line does not wait for its end.
+/// A turn lasts for four seconds: the next one in line does not wait for its end.
 #[tokio::test]
 async fn turn_of_a_future_that_is_not_polled_keeps_the_next_one_from_nothing() {
     let server = RedisServer::start();
@@ -126,7 +127,7 @@ async fn turn_of_a_future_that_is_not_polled_keeps_the_next_one_from_nothing() {
     eventually(|| server.size() == 0).await;
 }
 
-/// A turn lasts for two seconds: what says that it is over is lost with its socket, and said again.
+/// A turn lasts for four seconds: what says that it is over is lost with its socket, and said again.
 #[tokio::test]
 async fn turn_is_passed_on_though_the_socket_breaks_under_what_says_so() {
     let server = RedisServer::start();
@@ -159,6 +160,38 @@ async fn turn_is_passed_on_though_the_socket_breaks_under_what_says_so() {
     held.release().await.unwrap();
     soon(next).await.unwrap().release().await.unwrap();
     eventually(|| server.size() == 0).await;
+}
+
+/// A wait that is not polled knows nothing of a shutdown, and cannot give up what it has.
+#[tokio::test]
+async fn shutdown_gives_up_turn_and_place_of_futures_that_are_not_polled() {
+    let server = RedisServer::start();
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let mut clients = Vec::new();
+    let mut parked = Vec::new();
+    for listeners in 1..=2 {
+        let client = client(&server).await;
+        let lock = client.lock("x");
+        let mut wait: Wait = Box::pin(async move { lock.acquire().await });
+        listening(&server, &mut wait, listeners).await;
+        clients.push(client);
+        parked.push(wait);
+    }
+    wake_in_vain(&server);
+    polled_until(&mut parked[0], || !whose_turn(&server).is_empty()).await;
+    polled_until(&mut parked[1], || lined_up(&server) == 1).await;
+    // It is not the end of the turn that takes it away.
+    server.command(&["PEXPIRE", TURN, "60000"]);
+    clients[1].shutdown(HANG).await.unwrap();
+    assert_eq!(lined_up(&server), 0);
+    assert!(!whose_turn(&server).is_empty());
+    clients[0].shutdown(HANG).await.unwrap();
+    assert_eq!(whose_turn(&server), "");
+    for wait in parked {
+        assert!(matches!(soon(wait).await, Err(AcquireError::Shutdown)));
+    }
+    held.release().await.unwrap();
+    assert_eq!(server.size(), 0);
 }
 
 #[tokio::test]

@@ -330,7 +330,7 @@ fn hash_maps_are_where_their_order_does_not_matter() {
     let unordered = [
         "embedded/commands/table.rs",
         "guard/owner.rs",
-        "process/attempts.rs",
+        "process/under_way.rs",
         "process/live.rs",
         "wait/lines.rs",
         "watchdog/schedule.rs",
