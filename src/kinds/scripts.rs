@@ -147,7 +147,7 @@ mod tests {
         };
         let place = fair.keep_place(&holder);
         let (pass, leave) =
-            (turnstile::Pass::new("x", &holder), turnstile::Leave::new("x", &holder));
+            (turnstile::Pass::new("x", &holder), turnstile::Leave::new("x", &holder, true));
         let renewal = mutex.renew(&holder, 1_000);
         let token = FencingToken::of(1).unwrap();
         let promotion = fenced.promote(&holder, token, term);

@@ -3,7 +3,10 @@
 //! What is lost with its socket would keep the turn from all others for as long as it lasts. It is said once for each
 //! id, and an id does not come back, so to say it twice does no harm.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use futures::FutureExt;
 use tokio::runtime::Handle;
@@ -24,26 +27,18 @@ pub(super) struct Leaving {
 }
 
 impl Leaving {
-    /// Gives up turn and place of `id`, if a server may know of it. Never blocks.
-    pub(super) fn begin(services: &Arc<NodeServices>, name: &Arc<str>, id: &Arc<str>) {
-        let leaving = Self::of(services, name, id);
-        // A shutdown may have said it.
-        if services.in_line.end(id).is_some() {
-            leaving.go();
-        }
-    }
-
-    fn of(services: &Arc<NodeServices>, name: &Arc<str>, id: &Arc<str>) -> Self {
+    pub(super) fn of(services: &Arc<NodeServices>, name: &Arc<str>, said: Leave) -> Self {
         Self {
             services: services.clone(),
             name: name.clone(),
-            said: Leave::new(name, id),
+            said,
             ends: services.now() + TURN.max(services.settings.node_timeout),
             _draining: services.drain.begin(),
         }
     }
 
-    fn go(self) {
+    /// Never blocks.
+    pub(super) fn begin(self) {
         let watchdog = self.services.process.watchdog.clone();
         // It leaves here, where there is a connection, and is answered elsewhere.
         let mut first = self.say().boxed();
@@ -60,7 +55,11 @@ impl Leaving {
         let deadline = self.ends.min(self.services.now() + self.services.settings.node_timeout);
         match self.services.node.call(&self.name, &self.said, deadline).await {
             Ok(_) => None,
-            Err(error) => (!may_not(&error)).then_some(self),
+            Err(error) => {
+                // A right that was taken away meanwhile may come back.
+                let never_may = self.services.has_no_turnstiles.load(Ordering::Relaxed);
+                (!never_may || !may_not(&error)).then_some(self)
+            }
         }
     }
 
@@ -88,7 +87,7 @@ impl Leaving {
 /// Gives up all places of a client, also of futures that are not polled. From then on it stands in no line.
 pub(crate) fn leave_all(services: &Arc<NodeServices>) {
     for (id, name) in services.in_line.end_all() {
-        Leaving::of(services, &name, &id).go();
+        Leaving::of(services, &name, Leave::new(&name, &id, false)).begin();
     }
 }
 

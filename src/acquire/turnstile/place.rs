@@ -11,7 +11,7 @@ use futures::future::{Either, select};
 
 use super::{
     leaving::Leaving,
-    script::{Pass, Passed, TURN, may_not},
+    script::{Leave, Pass, Passed, TURN, may_not},
     watching::until_silent,
 };
 use crate::{
@@ -41,6 +41,8 @@ pub(super) struct TurnstilePlace {
     releases: Option<Listener>,
     /// How many messages were understood.
     heard: u64,
+    /// Whether a release passed that the waiter with the turn did not use.
+    was_let_pass: bool,
     /// Until when it has the turn, if it does.
     turn_until: Option<Instant>,
 }
@@ -64,7 +66,18 @@ impl TurnstilePlace {
         let listener = services.notifier.listen(key::turn_channel(&name, &id));
         let channel = member.kind.channel().clone();
         let (releases, turn_until) = (None, None);
-        Self { services, name, id, since, listener, channel, releases, heard: 0, turn_until }
+        Self {
+            services,
+            name,
+            id,
+            since,
+            listener,
+            channel,
+            releases,
+            heard: 0,
+            was_let_pass: false,
+            turn_until,
+        }
     }
 
     /// Until when it has the turn, and need not say so again; `None` if it has it not.
@@ -89,12 +102,15 @@ impl TurnstilePlace {
                     return Wait::Over;
                 }
                 Ok(Passed::Later { place, ttl }) => {
-                    self.turn_until = None;
+                    (self.turn_until, self.was_let_pass) = (None, false);
                     let look_again = asked + self.until_look(place, ttl);
                     self.stand_by(place);
                     match self.heard_before(look_again.min(give_up)).await {
                         LineNews::Told => return Wait::Over,
-                        LineNews::LetPass => return Wait::ForLong,
+                        LineNews::LetPass => {
+                            self.was_let_pass = true;
+                            return Wait::ForLong;
+                        }
                         LineNews::Silence => return Wait::InVain,
                         LineNews::Nothing => {}
                     }
@@ -207,8 +223,15 @@ enum LineNews {
 
 impl Drop for TurnstilePlace {
     fn drop(&mut self) {
-        if self.services.process.home.is_here() {
-            Leaving::begin(&self.services, &self.name, &self.id);
+        if !self.services.process.home.is_here() {
+            return;
+        }
+        // The next in line would come to nothing until the turn of one that is gone has ended.
+        let said = Leave::new(&self.name, &self.id, self.was_let_pass);
+        let leaving = Leaving::of(&self.services, &self.name, said);
+        // A shutdown may have said it.
+        if self.services.in_line.end(&self.id).is_some() {
+            leaving.begin();
         }
     }
 }

@@ -80,17 +80,19 @@ impl Call for Pass {
     }
 }
 
-/// Gives up turn and place.
+/// Gives up turn and place. One that stands behind a turn that is not used may take it first, for the next one.
 #[derive(Debug, Clone)]
 pub(crate) struct Leave {
     keys: Keys,
     id: Arc<str>,
     channels: Arc<str>,
+    takes_turn: bool,
 }
 
 impl Leave {
-    pub(crate) fn new(name: &str, id: &Arc<str>) -> Self {
-        Self { keys: Keys::of(name), id: id.clone(), channels: key::turn_channel(name, "") }
+    pub(crate) fn new(name: &str, id: &Arc<str>, takes_turn: bool) -> Self {
+        let channels = key::turn_channel(name, "");
+        Self { keys: Keys::of(name), id: id.clone(), channels, takes_turn }
     }
 }
 
@@ -102,7 +104,7 @@ impl Call for Leave {
     }
 
     fn write(&self, to: &mut Words) {
-        self.keys.write(to, &self.id).word(&*self.channels);
+        self.keys.write(to, &self.id).word(&*self.channels).int(self.takes_turn.into());
     }
 
     fn decode(&self, mut items: Items) -> Result<(), Malformed> {

@@ -127,6 +127,42 @@ async fn turn_of_a_future_that_is_not_polled_keeps_the_next_one_from_nothing() {
     eventually(|| server.size() == 0).await;
 }
 
+/// The first in line finds out that a turn is not used: those behind it learn so, too.
+#[tokio::test]
+async fn turn_that_is_not_used_keeps_those_behind_the_first_from_nothing() {
+    let server = RedisServer::start();
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let mut parked = waiter(&server).await;
+    listening(&server, &mut parked, 1).await;
+    let calls = server.calls_of("evalsha");
+    wake_in_vain(&server);
+    // In vain, for the turn, and with it: then it listens to releases again.
+    polled_until(&mut parked, || {
+        server.calls_of("evalsha") >= calls + 3 && server.subscribers("x") == 1
+    })
+    .await;
+    let mut line = Vec::new();
+    for place in 1..=3 {
+        let wait = waiter(&server).await;
+        line.push(tokio::spawn(async move { wait.await.unwrap().release().await.unwrap() }));
+        eventually(|| {
+            wake_in_vain(&server);
+            lined_up(&server) == place
+        })
+        .await;
+    }
+    // The first one listens to releases, too.
+    eventually(|| server.subscribers("x") == 2).await;
+    // It is not the end of the turn that lets them in.
+    server.command(&["PEXPIRE", TURN, "60000"]);
+    held.release().await.unwrap();
+    for served in promptly(&server, join_all(line)).await {
+        served.unwrap();
+    }
+    drop(parked);
+    eventually(|| server.size() == 0).await;
+}
+
 /// A turn lasts for four seconds: what says that it is over is lost with its socket, and said again.
 #[tokio::test]
 async fn turn_is_passed_on_though_the_socket_breaks_under_what_says_so() {
@@ -192,6 +228,28 @@ async fn shutdown_gives_up_turn_and_place_of_futures_that_are_not_polled() {
     }
     held.release().await.unwrap();
     assert_eq!(server.size(), 0);
+}
+
+#[tokio::test]
+async fn turn_is_given_up_once_the_right_to_say_so_is_back() {
+    let server = RedisServer::start();
+    server.cli(&["ACL", "SETUSER", "app", "on", ">pw", "~*", "&*", "+@all"]);
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let app = patient(&server).url(&server.url_with("app", "pw")).connect().await.unwrap();
+    let mut wait: Wait = Box::pin(async move { app.lock("x").acquire().await });
+    listening(&server, &mut wait, 1).await;
+    wake_in_vain(&server);
+    polled_until(&mut wait, || !whose_turn(&server).is_empty()).await;
+    // It is not the end of the turn that takes it away.
+    server.command(&["PEXPIRE", TURN, "600000"]);
+    server.cli(&["ACL", "SETUSER", "app", "resetkeys", "~x"]);
+    let refused = || server.cli(&["ACL", "LOG"]).contains(TURN);
+    drop(wait);
+    eventually(refused).await;
+    assert!(!whose_turn(&server).is_empty());
+    server.cli(&["ACL", "SETUSER", "app", "~*"]);
+    eventually(|| whose_turn(&server).is_empty()).await;
+    held.release().await.unwrap();
 }
 
 #[tokio::test]
