@@ -1,9 +1,6 @@
 //! A lock of very many members costs in proportion to them, and other locks nothing.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use palisade::{Client, Lock, LockGuard, MultiLock, clock::BootClock};
 use testkit::RedisServer;
@@ -49,14 +46,13 @@ async fn short_lease_stands_beside_a_lock_of_very_many_members() {
 #[tokio::test]
 async fn making_a_lock_of_many_members_takes_time_in_proportion() {
     let client = Client::connect_lazy("redis://127.0.0.1:1").unwrap();
-    let [some, many] = [5_000, 20_000].map(|members| {
-        // The fastest of some, since whatever disturbs makes it slower.
-        let make = |locks| {
-            let begun = Instant::now();
-            MultiLock::new(locks).unwrap();
-            begun.elapsed()
-        };
-        (0..5).map(|_| make(all(&client, members))).min().unwrap_or(Duration::MAX)
-    });
-    assert!(many < some * 9, "{many:?} for 20,000, {some:?} for 5,000");
+    let make = |members| {
+        let locks = all(&client, members);
+        let begun = Instant::now();
+        MultiLock::new(locks).unwrap();
+        begun.elapsed()
+    };
+    // Some pairs, since whatever disturbs makes one of two slower.
+    let pairs: Vec<_> = (0..5).map(|_| (make(5_000), make(20_000))).collect();
+    assert!(pairs.iter().any(|(some, many)| *many < *some * 9), "5,000 and 20,000: {pairs:?}");
 }
