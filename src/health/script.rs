@@ -74,7 +74,7 @@ fn spoken(command: &str) -> Option<Vec<&str>> {
             "subscribe" | "ssubscribe" => &["<channel>"],
             "publish" | "spublish" => &["<channel>", "0"],
             "decr" | "del" | "exists" | "get" | "hgetall" | "hkeys" | "hlen" | "hrandfield"
-            | "incr" | "llen" | "lpop" | "persist" | "pttl" | "zcard" | "zpopmin" => &["<key>"],
+            | "incr" | "llen" | "lpop" | "persist" | "pttl" | "zcard" => &["<key>"],
             "decrby" | "hdel" | "hexists" | "hget" | "hmget" | "hscan" | "incrby" | "lindex"
             | "lpos" | "pexpire" | "rpush" | "set" | "zrank" | "zrem" | "zscore" => &["<key>", "0"],
             "hset" | "lrange" | "lrem" | "zadd" | "zrange" | "zrangebyscore"

@@ -4,7 +4,7 @@
 //! square of how many they are, and over several servers their votes split. So a waiter that was woken in vain, or
 //! finds another holder when it has begun to listen, goes to the turnstile. There one server tells it when it is its
 //! turn, and only then it listens for releases and asks. One that is granted, or gives up, passes the turn on to the
-//! next.
+//! next. The first behind it listens, too: it asks if a release is not used, and then takes the turn for the others.
 //!
 //! A turn is a hint and grants nothing. Where it cannot be had, or does not come for long, a waiter asks without
 //! it; others, such as Redisson's, know nothing of it. So nothing here has to be exact. A turn ends by itself soon

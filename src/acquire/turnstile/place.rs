@@ -2,6 +2,7 @@
 
 use std::{
     future::pending,
+    mem,
     pin::pin,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -39,7 +40,8 @@ pub(super) struct TurnstilePlace {
     channel: Arc<str>,
     /// To what is announced there, as long as it is the first in line.
     releases: Option<Listener>,
-    /// How many messages were understood.
+    /// How often it was told that it is its turn, and how often anything.
+    told: u64,
     heard: u64,
     /// Whether a release passed that the waiter with the turn did not use.
     was_let_pass: bool,
@@ -63,7 +65,7 @@ impl TurnstilePlace {
     pub(super) fn of(member: &Voter) -> Self {
         let (services, name) = (member.services.clone(), member.kind.name().clone());
         let (id, since) = (services.process.fresh_holder(), services.now());
-        let listener = services.notifier.listen(key::turn_channel(&name, &id));
+        let listener = services.notifier.listen_for(key::turn_channel(&name, &id), YOUR_TURN);
         let channel = member.kind.channel().clone();
         let (releases, turn_until) = (None, None);
         Self {
@@ -74,6 +76,7 @@ impl TurnstilePlace {
             listener,
             channel,
             releases,
+            told: 0,
             heard: 0,
             was_let_pass: false,
             turn_until,
@@ -105,20 +108,30 @@ impl TurnstilePlace {
                     (self.turn_until, self.was_let_pass) = (None, false);
                     let look_again = asked + self.until_look(place, ttl);
                     self.stand_by(place);
-                    match self.heard_before(look_again.min(give_up)).await {
-                        LineNews::Told => return Wait::Over,
-                        LineNews::LetPass => {
-                            self.was_let_pass = true;
-                            return Wait::ForLong;
-                        }
-                        LineNews::Silence => return Wait::InVain,
-                        LineNews::Nothing => {}
+                    if let Some(end) = self.stand_until(look_again.min(give_up)).await {
+                        return end;
                     }
                 }
                 Err(error) => return self.in_vain(&error),
             }
         }
         Wait::ForLong
+    }
+
+    /// Stands in line. `None` when it is time to look.
+    async fn stand_until(&mut self, look_again: Instant) -> Option<Wait> {
+        loop {
+            match self.heard_before(look_again).await {
+                LineNews::Turn => return Some(Wait::Over),
+                LineNews::First => self.stand_by(1),
+                LineNews::LetPass => {
+                    self.was_let_pass = true;
+                    return Some(Wait::ForLong);
+                }
+                LineNews::Silence => return Some(Wait::InVain),
+                LineNews::Nothing => return None,
+            }
+        }
     }
 
     /// A client whose user lacks a right says so once, and waits as if there were no turnstiles.
@@ -199,13 +212,14 @@ impl TurnstilePlace {
             () = clock.sleep_until(look_again) => LineNews::Nothing,
             () = until_silent(&self.services, &self.name, self.since) => LineNews::Silence,
         };
-        let messages = self.listener.messages();
-        if messages > self.heard {
-            self.heard = messages;
+        let (told, heard) = (self.listener.matches(), self.listener.messages());
+        let is_told = told > mem::replace(&mut self.told, told);
+        let has_heard = heard > mem::replace(&mut self.heard, heard);
+        if is_told {
             self.turn_until = Some(self.services.now() + TURN);
-            return LineNews::Told;
+            return LineNews::Turn;
         }
-        news
+        if has_heard { LineNews::First } else { news }
     }
 }
 
@@ -213,7 +227,9 @@ impl TurnstilePlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineNews {
     /// That it is its turn.
-    Told,
+    Turn,
+    /// That it is the first in line.
+    First,
     /// That the lock was released, and no more: the waiter with the turn may be gone.
     LetPass,
     /// None any more: the server does not answer.
@@ -236,6 +252,8 @@ impl Drop for TurnstilePlace {
     }
 }
 
+/// What the one is told that has the turn. The first in line is told another word.
+const YOUR_TURN: &str = "0";
 /// How long a turn is waited for at first before one asks without it, and later on: a lost one costs no more than this.
 const LONGEST: Duration = Duration::from_secs(10);
 const LONGEST_OF_ALL: Duration = Duration::from_secs(30);
@@ -247,4 +265,4 @@ const LEAST_APART: Duration = Duration::from_millis(100);
 const MOST_APART: Duration = Duration::from_secs(5);
 /// How long after a release the first in line asks if it was not told: by then the waiter with the turn has
 /// asked, and passed it on.
-const LET_PASS: Duration = Duration::from_millis(50);
+const LET_PASS: Duration = Duration::from_millis(100);

@@ -9,7 +9,6 @@ pub(super) const SPECS: &[Spec] = &[
     Spec::command("zadd", -4, |call, args| zadd(call, args, false)),
     Spec::command("zcard", 2, zcard),
     Spec::command("zincrby", 4, |call, args| zadd(call, args, true)),
-    Spec::command("zpopmin", -2, zpopmin),
     Spec::command("zrank", 3, zrank),
     Spec::command("zrem", -3, zrem),
     Spec::command("zscore", 3, zscore),
@@ -35,28 +34,6 @@ fn zrem(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
     let removed = args.from(2).iter().filter(|member| set.remove(member)).count();
     keys.tidy(args.at(1));
     Ok(Reply::count(removed))
-}
-
-fn zpopmin(call: &mut Invocation<'_>, args: Args<'_>) -> CommandResult {
-    let limit = match args.len() {
-        2 => None,
-        3 => Some(args.natural(2)?),
-        _ => return Err(Refusal::SYNTAX),
-    };
-    let keys = call.keys();
-    let Some(set) = keys.change::<SortedSet>(args.at(1))? else {
-        return Ok(Reply::Array(Vec::new()));
-    };
-    let popped = std::iter::from_fn(|| set.pop_first()).take(limit.unwrap_or(1));
-    let popped: Vec<_> = popped.collect();
-    keys.tidy(args.at(1));
-    if limit.is_some() {
-        return Ok(Reply::Scored(popped));
-    }
-    // Without a count the pair is not nested in either protocol.
-    let flat =
-        popped.into_iter().flat_map(|(member, score)| [Reply::Bulk(member), Reply::Double(score)]);
-    Ok(Reply::Array(flat.collect()))
 }
 
 /// The options of ZADD.

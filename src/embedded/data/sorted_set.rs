@@ -59,12 +59,6 @@ impl SortedSet {
         self.order.remove(&(score, member))
     }
 
-    pub(crate) fn pop_first(&mut self) -> Option<(Vec<u8>, f64)> {
-        let (score, member) = self.order.pop_first()?;
-        self.scores.remove(&member);
-        Some((member, score.0))
-    }
-
     /// How many members come before this one.
     pub(crate) fn rank(&self, member: &[u8]) -> Option<usize> {
         let entry = (*self.scores.get(member)?, member.to_vec());
@@ -96,8 +90,8 @@ mod tests {
         let members: Vec<_> = set.iter().map(|(member, _)| member.as_slice()).collect();
         assert_eq!(members, [b"d", b"c", b"a", b"b"]);
         assert_eq!(set.rank(b"a"), Some(2));
-        assert_eq!(set.pop_first(), Some((b"d".to_vec(), 0.0)));
+        assert_eq!(set.iter().next(), Some((&b"d".to_vec(), 0.0)));
         assert!(set.remove(b"c") && !set.remove(b"c"));
-        assert_eq!(set.len(), 2);
+        assert_eq!(set.len(), 3);
     }
 }

@@ -163,6 +163,38 @@ async fn turn_that_is_not_used_keeps_those_behind_the_first_from_nothing() {
     eventually(|| server.size() == 0).await;
 }
 
+/// It is told when it has become the first, and listens to releases from then on.
+#[tokio::test]
+async fn turn_that_is_not_used_any_more_keeps_the_next_one_from_nothing() {
+    let server = RedisServer::start();
+    let held = client(&server).await.lock("x").acquire().await.unwrap();
+    let mut waits = join_all((0..4).map(|_| waiter(&server))).await;
+    listening(&server, &mut waits[0], 1).await;
+    wake_in_vain(&server);
+    polled_until(&mut waits[0], || !whose_turn(&server).is_empty()).await;
+    for (wait, place) in waits.iter_mut().skip(1).zip(1..) {
+        polled_until(wait, || {
+            wake_in_vain(&server);
+            lined_up(&server) == place
+        })
+        .await;
+    }
+    let [first, gone, parked, last] = <[Wait; 4]>::try_from(waits).ok().unwrap();
+    let last = tokio::spawn(last);
+    drop(gone);
+    eventually(|| lined_up(&server) == 2).await;
+    held.release().await.unwrap();
+    let granted = soon(first).await.unwrap();
+    // The one that is not polled has the turn by now, and the last one stands behind it.
+    eventually(|| lined_up(&server) == 1 && server.subscribers("x") == 1).await;
+    // It is not the end of the turn that lets it in.
+    server.command(&["PEXPIRE", TURN, "60000"]);
+    granted.release().await.unwrap();
+    promptly(&server, last).await.unwrap().unwrap().release().await.unwrap();
+    drop(parked);
+    eventually(|| server.size() == 0).await;
+}
+
 /// A turn lasts for four seconds: what says that it is over is lost with its socket, and said again.
 #[tokio::test]
 async fn turn_is_passed_on_though_the_socket_breaks_under_what_says_so() {
