@@ -58,6 +58,16 @@ async fn listening(server: &RedisServer, wait: &mut Wait, listeners: i64) {
     .await;
 }
 
+/// It is told in vain that the lock is free, and has the turn then.
+async fn takes_turn(server: &RedisServer, wait: &mut Wait) {
+    listening(server, wait, 1).await;
+    let calls = server.calls_of("evalsha");
+    wake_in_vain(server);
+    // In vain, for the turn, and with it: then it listens to releases again.
+    polled_until(wait, || server.calls_of("evalsha") >= calls + 3 && server.subscribers("x") == 1)
+        .await;
+}
+
 #[tokio::test]
 async fn what_a_crowd_asks_grows_with_how_many_they_are_and_not_with_their_square() {
     const MANY: u64 = 60;
@@ -133,14 +143,7 @@ async fn turn_that_is_not_used_keeps_those_behind_the_first_from_nothing() {
     let server = RedisServer::start();
     let held = client(&server).await.lock("x").acquire().await.unwrap();
     let mut parked = waiter(&server).await;
-    listening(&server, &mut parked, 1).await;
-    let calls = server.calls_of("evalsha");
-    wake_in_vain(&server);
-    // In vain, for the turn, and with it: then it listens to releases again.
-    polled_until(&mut parked, || {
-        server.calls_of("evalsha") >= calls + 3 && server.subscribers("x") == 1
-    })
-    .await;
+    takes_turn(&server, &mut parked).await;
     let mut line = Vec::new();
     for place in 1..=3 {
         let wait = waiter(&server).await;
@@ -169,9 +172,7 @@ async fn turn_that_is_not_used_any_more_keeps_the_next_one_from_nothing() {
     let server = RedisServer::start();
     let held = client(&server).await.lock("x").acquire().await.unwrap();
     let mut waits = join_all((0..4).map(|_| waiter(&server))).await;
-    listening(&server, &mut waits[0], 1).await;
-    wake_in_vain(&server);
-    polled_until(&mut waits[0], || !whose_turn(&server).is_empty()).await;
+    takes_turn(&server, &mut waits[0]).await;
     for (wait, place) in waits.iter_mut().skip(1).zip(1..) {
         polled_until(wait, || {
             wake_in_vain(&server);
@@ -183,10 +184,11 @@ async fn turn_that_is_not_used_any_more_keeps_the_next_one_from_nothing() {
     let last = tokio::spawn(last);
     drop(gone);
     eventually(|| lined_up(&server) == 2).await;
+    let subscribed = server.calls_of("subscribe");
     held.release().await.unwrap();
     let granted = soon(first).await.unwrap();
-    // The one that is not polled has the turn by now, and the last one stands behind it.
-    eventually(|| lined_up(&server) == 1 && server.subscribers("x") == 1).await;
+    // The one that is not polled has the turn by now. The last one stands behind it, and listens.
+    eventually(|| lined_up(&server) == 1 && server.calls_of("subscribe") > subscribed).await;
     // It is not the end of the turn that lets it in.
     server.command(&["PEXPIRE", TURN, "60000"]);
     granted.release().await.unwrap();
